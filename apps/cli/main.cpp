@@ -11,8 +11,8 @@
 
 #include "apps/cli/picture/colour.hpp"
 #include "apps/cli/support/failure.hpp"
-#include "apps/cli/support/find_bench.hpp"
 #include "apps/cli/support/parser.hpp"
+#include "apps/cli/support/programs.hpp"
 #include "apps/cli/verbs.hpp"
 #include "apps/cli/verbs/operations/sddmm.hpp"
 #include "apps/cli/verbs/operations/spgemm.hpp"
@@ -283,6 +283,32 @@ void add_plan(Parser& parser, PlanOptions& o, SpgemmOptions& spgemm)
     parser.when(verb, [&o](const Session& session) { plan_spmv(session, o); });
 }
 
+void add_partition(Parser& parser, PartitionOptions& o)
+{
+    CLI::App* verb = parser.verb(
+        "partition",
+        "How the rows of a matrix would be dealt out to the ranks of a cluster: balance, halo, neighbours, and the "
+        "times that a model predicts.",
+        "tulle partition matrix.mtx -n 64\ntulle partition stencil7:100 -n 512 --link 12.5 --latency 2 --json");
+    parser.matrix(verb, o.matrix);
+    verb->add_option("-n,--ranks", o.ranks, "how many (4)")->check(CLI::Range(1, 1 << 20))->option_text("N");
+    verb->add_option("--method", o.method,
+                     "nonzeros (the default, as tulle::mpi: equally many rows and nonzeros together) or rows (equally "
+                     "many rows)")
+        ->check(one_of({"nonzeros", "rows"}))
+        ->option_text("HOW");
+    verb->add_option("--link", o.link, "GB/s of each rank to others, assumed (12.5)")
+        ->check(positive())
+        ->option_text("GB/S");
+    verb->add_option("--latency", o.latency, "microseconds of a message, assumed (2)")
+        ->check(CLI::Range(0.0, 1e6))
+        ->option_text("US");
+    verb->add_option("--memory", o.memory, "GB/s that a rank reads from its memory, assumed (20)")
+        ->check(positive())
+        ->option_text("GB/S");
+    parser.when(verb, [&o](const Session& session) { partition_rows(session, o); });
+}
+
 void add_explain_solve(Parser& parser, CLI::App* explain, SolveOptions& o)
 {
     CLI::App* verb = parser.verb(
@@ -324,8 +350,10 @@ void add_explain(Parser& parser, ExplainSpmmOptions& spmm, SpgemmOptions& spgemm
 void add_bench(Parser& parser)
 {
     CLI::App* verb =
-        parser.verb("bench", "Benchmarks against other libraries; all arguments go to the program tulle-bench.",
-                    "tulle bench spmv twin:cant\ntulle bench --help");
+        parser.verb("bench",
+                    "Benchmarks against other libraries; all arguments go to the program tulle-bench, those behind "
+                    "`cluster` to tulle-bench-cluster.",
+                    "tulle bench spmv twin:cant\nmpirun -n 2 tulle bench cluster stencil7:60\ntulle bench --help");
     verb->allow_extras();
 }
 
@@ -402,6 +430,7 @@ struct Wishes {
     SolveOptions solve, solve_explained;
     SpmvOptions spmv;
     PlanOptions plan;
+    PartitionOptions partition;
     RunSptrsvOptions sptrsv;
     SpgemmOptions spgemm, spgemm_plan, spgemm_explained;
     SpmmOptions spmm;
@@ -428,6 +457,7 @@ void add_verbs(Parser& parser, Wishes& wishes)
     add_run(parser, wishes.spmv, wishes.sptrsv, wishes.spgemm, wishes.spmm, wishes.sddmm);
     add_tune(parser, wishes.tune);
     add_plan(parser, wishes.plan, wishes.spgemm_plan);
+    add_partition(parser, wishes.partition);
     add_explain(parser, wishes.spmm_explained, wishes.spgemm_explained, wishes.solve_explained);
     add_graph(parser, wishes.graph);
     add_bench(parser);
@@ -447,6 +477,7 @@ bool goes_to_bench(int count, char** words)
 void answer(Parser& parser, Wishes& wishes, int count, char** words)
 {
     try {
+        if (const auto job = on_ranks({words + 1, words + std::max(count, 1)})) run_on_ranks(*job);
         if (goes_to_bench(count, words)) bench({words + 2, words + count});
         add_verbs(parser, wishes);
         parser.run(count, words);

@@ -83,6 +83,14 @@ struct PlanOptions {
 };
 void plan_spmv(const Session& session, const PlanOptions& options);
 
+struct PartitionOptions {
+    Source matrix;
+    std::string method = "nonzeros";
+    int ranks = 4;
+    double link = 12.5, latency = 2, memory = 20;  // GB/s, microseconds, GB/s: assumed
+};
+void partition_rows(const Session& session, const PartitionOptions& options);
+
 // Becomes the program tulle-bench with these arguments; comes back only by an error.
 void bench(const std::vector<std::string>& arguments);
 

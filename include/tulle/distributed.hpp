@@ -82,7 +82,10 @@ public:
     /// @param row_cuts how rows are distributed, read on rank `root` only; empty: balanced_cuts().
     /// @throws ValueError if the matrix or the cuts are not valid; OutOfMemory.
     static DistCsr scatter(const Cluster& cluster, const CsrView<V>& a, int root = 0, const Cuts& row_cuts = {});
-    /// Reads a file of any format on rank 0 and scatters it.
+    /// Reads a file of any format. Several ranks read .mtx, .tulle and .petsc files that are not compressed together:
+    /// each a share of the bytes, which it must see under this name. Other files, and arrays of Matrix Market, are read
+    /// by rank 0 and scattered. The checksum of a .tulle file's arrays is compared only where rank 0 reads it. Rows are
+    /// distributed by balanced_cuts().
     /// @throws FileError on all ranks, as io::read() does; FormatError and OutOfMemory likewise.
     static DistCsr read(const Cluster& cluster, const std::filesystem::path& file, const io::ReadOptions& options = {});
     /// Generates a matrix (io::generate()) on rank 0 and scatters it.

@@ -1,9 +1,9 @@
 /* tulle: sparse linear algebra on CPUs and GPUs
    SPDX-License-Identifier: BSD-3-Clause
    Times of MatMult, MatMatMult (A A; again with MAT_REUSE_MATRIX), MatPtAP (again) and the setup of GAMG with a matrix in PETSc's binary format (-f FILE):
-   the shortest of -rounds, in milliseconds, the slowest rank counts. petsc/tests/compare runs it with and without the plugin. */
+   the shortest CPU times of -rounds, in milliseconds, the slowest rank counts. petsc/tests/compare runs it with and without the plugin. */
 #include <petscksp.h>
-#include <petsctime.h>
+#include <time.h>
 
 static PetscInt rounds = 5;
 
@@ -17,6 +17,14 @@ static PetscErrorCode print_time(const char *what, PetscLogDouble seconds)
   PetscFunctionReturn(0);
 }
 
+static double cpu_seconds(void)
+{
+  struct timespec now;
+
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 #define BEST(what, count, before, call) \
   do { \
     PetscLogDouble best = 1e30, begin, end; \
@@ -24,9 +32,9 @@ static PetscErrorCode print_time(const char *what, PetscLogDouble seconds)
     for (round = 0; round < rounds; round++) { \
       before; \
       PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD)); \
-      PetscCall(PetscTime(&begin)); \
+      begin = cpu_seconds(); \
       for (k = 0; k < count; k++) call; \
-      PetscCall(PetscTime(&end)); \
+      end = cpu_seconds(); \
       if ((end - begin) / count < best) best = (end - begin) / count; \
     } \
     PetscCall(print_time(what, best)); \

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -26,6 +27,29 @@ public:
     static constexpr int kept = 3;             // bins
     static constexpr int most_at_once = 4096;  // numbers whose parts add up exactly in a double
 
+    // Adds the products of n pairs of numbers, at most most_at_once, each rounded to double. In one pass where no
+    // product is larger than those before.
+    template <class V>
+    void add_products(const V* x, const V* y, int n)
+    {
+        if (first_ != none && top(first_) <= highest_quick) {
+            std::array<double, kept> part{};
+            const double largest = split(
+                n, part, [&](int i) { return pair(x, i) * pair(y, i); },
+                [&](int i) {
+                    return Pair{static_cast<double>(x[i]) * static_cast<double>(y[i]), 0};
+                });
+            if (largest <= std::ldexp(1.0, top(first_))) return add_parts(part);
+        }
+        std::array<double, most_at_once> product;
+        Bits most{};
+        for (int i = 0; i < n; ++i) {
+            product[at(i)] = static_cast<double>(x[i]) * static_cast<double>(y[i]);
+            most = larger(most, Pair{product[at(i)], 0});
+        }
+        add(product.data(), n, std::bit_cast<double>(most[0]));
+    }
+
     // Adds n numbers, at most most_at_once; `largest` is the largest of their absolute values, infinite or NaN if one
     // is.
     void add(const double* x, int n, double largest)
@@ -35,8 +59,12 @@ public:
         raise_to(bin_of(largest));
         if (top(first_) > highest_quick) return split_slowly(x, n);
         std::array<double, kept> part{};
-        split(x, n, part);
-        for (int k = 0; k < kept; ++k) add_units(k, units(part[static_cast<std::size_t>(k)], first_ + k));
+        split(
+            n, part, [&](int i) { return pair(x, i); },
+            [&](int i) {
+                return Pair{x[i], 0};
+            });
+        add_parts(part);
     }
 
     // Adds another sum.
@@ -100,12 +128,28 @@ private:
         first_ = bin;
     }
 
-    // Rounds by the addition of a large number; two independent sums of pairs for every bin, in registers.
     using Pair = double __attribute__((vector_size(2 * sizeof(double))));
+    using Bits = std::int64_t __attribute__((vector_size(2 * sizeof(double))));
+    template <class V>
+    static Pair pair(const V* x, int i)
+    {
+        return Pair{static_cast<double>(x[i]), static_cast<double>(x[i + 1])};
+    }
+    // Absolute values compared as integers, by which infinities and NaN are above all numbers.
+    static Bits larger(Bits most, Pair v)
+    {
+        const Bits bits = reinterpret_cast<Bits>(v) & std::numeric_limits<std::int64_t>::max();
+        return bits > most ? bits : most;
+    }
+
+    // Rounds by the addition of a large number; two independent sums of pairs for every bin, in registers. Returns the
+    // largest absolute value.
     struct Sums {
         Pair high{}, middle{}, low{};
+        Bits most{};
     };
-    void split(const double* x, int n, std::array<double, kept>& part) const
+    template <class Two, class One>
+    double split(int n, std::array<double, kept>& part, const Two& two, const One& one) const
     {
         const double big0 = rounder(first_), big1 = rounder(first_ + 1), big2 = rounder(first_ + 2);
         const auto add_pair = [&](Pair v, Sums& s) {
@@ -116,16 +160,22 @@ private:
             s.high += a;
             s.middle += b;
             s.low += (last + big2) - big2;
+            s.most = larger(s.most, v);
         };
         Sums s, t;
         int i = 0;
         for (; i + 4 <= n; i += 4) {
-            add_pair(Pair{x[i], x[i + 1]}, s);
-            add_pair(Pair{x[i + 2], x[i + 3]}, t);
+            add_pair(two(i), s);
+            add_pair(two(i + 2), t);
         }
-        for (; i < n; ++i) add_pair(Pair{x[i], 0}, s);
+        for (; i < n; ++i) add_pair(one(i), s);
         const Pair high = s.high + t.high, middle = s.middle + t.middle, low = s.low + t.low;
         part = {high[0] + high[1], middle[0] + middle[1], low[0] + low[1]};
+        return std::bit_cast<double>(std::max({s.most[0], s.most[1], t.most[0], t.most[1]}));
+    }
+    void add_parts(const std::array<double, kept>& part)
+    {
+        for (int k = 0; k < kept; ++k) add_units(k, units(part[at(k)], first_ + k));
     }
     // Adding it rounds to multiples of the unit of a bin. Below the smallest unit nothing is left to round.
     static double rounder(int bin) { return std::ldexp(1.5, unit_of(bin) + 52); }

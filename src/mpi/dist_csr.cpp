@@ -279,6 +279,8 @@ DistCsr<V> DistCsr<V>::scatter(const Cluster& cluster, const CsrView<V>& a, int 
 template <class V>
 DistCsr<V> DistCsr<V>::read(const Cluster& cluster, const std::filesystem::path& file, const io::ReadOptions& options)
 {
+    if (cluster.ranks() > 1)
+        if (auto parts = read_in_parts<V>(cluster, file, options)) return *parts;
     Csr<V> whole;
     cluster.together("reading", [&] {
         if (cluster.rank() == 0) whole = io::read<V>(cluster.context(), file, options);

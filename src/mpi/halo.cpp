@@ -44,17 +44,6 @@ std::pair<index_t, index_t> longest_run(const CsrView<V>& a, const Halo& halo)
     return best;
 }
 
-template <class V>
-RowPiece<V> piece_of(const Context& ctx, const CsrView<V>& a, index_t first, index_t last, bool needs_halo)
-{
-    const offset_t begin = a.row_begin[first], nonzeros = a.row_begin[last] - begin;
-    RowPiece<V> piece{first, Buffer<offset_t>(ctx.host(), offset_t{last} - first + 1), {}, needs_halo};
-    for (index_t i = first; i <= last; ++i) piece.row_begin.data()[i - first] = a.row_begin[i] - begin;
-    piece.view = {last - first,  a.cols,          nonzeros, piece.row_begin.data(),
-                  a.col + begin, a.value + begin, a.sorted, a.unique};
-    return piece;
-}
-
 }  // namespace
 
 Halo make_halo(const Cluster& cluster, const std::vector<global_t>& ghosts, const Cuts& cuts)
@@ -74,6 +63,17 @@ Halo make_halo(const Cluster& cluster, const std::vector<global_t>& ghosts, cons
 }
 
 template <class V>
+RowPiece<V> piece_of(const Context& ctx, const CsrView<V>& a, index_t first, index_t last, bool needs_halo)
+{
+    const offset_t begin = a.row_begin[first], nonzeros = a.row_begin[last] - begin;
+    RowPiece<V> piece{first, Buffer<offset_t>(ctx.host(), offset_t{last} - first + 1), {}, needs_halo};
+    for (index_t i = first; i <= last; ++i) piece.row_begin.data()[i - first] = a.row_begin[i] - begin;
+    piece.view = {last - first,  a.cols,          nonzeros, piece.row_begin.data(),
+                  a.col + begin, a.value + begin, a.sorted, a.unique};
+    return piece;
+}
+
+template <class V>
 std::vector<RowPiece<V>> cut_rows(const Context& ctx, const CsrView<V>& a, const Halo& halo)
 {
     const auto [first, last] = longest_run(a, halo);
@@ -85,6 +85,8 @@ std::vector<RowPiece<V>> cut_rows(const Context& ctx, const CsrView<V>& a, const
     return pieces;
 }
 
+template RowPiece<float> piece_of(const Context&, const CsrView<float>&, index_t, index_t, bool);
+template RowPiece<double> piece_of(const Context&, const CsrView<double>&, index_t, index_t, bool);
 template std::vector<RowPiece<float>> cut_rows(const Context&, const CsrView<float>&, const Halo&);
 template std::vector<RowPiece<double>> cut_rows(const Context&, const CsrView<double>&, const Halo&);
 

@@ -6,6 +6,8 @@
 // consecutive, so they are received where they are read.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,6 +52,12 @@ struct DistCsr<V>::State {
 template <class V>
 DistCsr<V> distribute(const Cluster& cluster, Csr<V> local, std::vector<global_t> ghosts, const Cuts& row_cuts,
                       const Cuts& col_cuts);
+
+// A file that all ranks read together, each a part of its bytes (read.cpp); nothing where it can only be read as a
+// whole. Collective.
+template <class V>
+std::optional<DistCsr<V>> read_in_parts(const Cluster& cluster, const std::filesystem::path& file,
+                                        const io::ReadOptions& options);
 
 // The extended x, with `width` numbers for every column, and the messages that fill its ghosts.
 template <class V>
@@ -98,7 +106,7 @@ private:
     Messages messages_;
 };
 
-// Local rows in up to three pieces: the longest run of rows without ghosts, and what is before and after it.
+// Consecutive local rows.
 template <class V>
 struct RowPiece {
     index_t first = 0;
@@ -106,6 +114,9 @@ struct RowPiece {
     CsrView<V> view;
     bool needs_halo = true;
 };
+template <class V>
+RowPiece<V> piece_of(const Context& ctx, const CsrView<V>& a, index_t first, index_t last, bool needs_halo);
+// Local rows in up to three pieces: the longest run of rows without ghosts, and what is before and after it.
 template <class V>
 std::vector<RowPiece<V>> cut_rows(const Context& ctx, const CsrView<V>& a, const Halo& halo);
 

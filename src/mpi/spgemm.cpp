@@ -5,7 +5,8 @@
 //   make   lengths of the rows of B at the ghosts of A; ranges of rows of A (batches) whose rows of B fit the budget
 //   fetch  rows of B at the ghosts of a batch, from their owners; all ranks take part in as many rounds as the rank
 //          with most batches has
-//   join   the rows of B that the batch uses, own and fetched, as one matrix; columns in their global order
+//   join   the rows of B that the batch uses, own and fetched, as one matrix whose rows are numbered as the local
+//          columns of A; columns in their global order. Where nothing is fetched, B is used as it is.
 //   fill   the core's SpGEMM plan; each entry of C is summed in the order of A's nonzeros, as in one process
 #include <algorithm>
 #include <memory>
@@ -37,10 +38,23 @@ template <class V>
 struct Batch {
     Range rows;
     Fetch fetch;
-    Csr<V> a, b;  // the used columns of A, the used rows of B
-    std::vector<global_t> ghosts;
+    RowPiece<V> a;  // a view of the rows of A
+    bool joined = false;
+    Csr<V> b;                      // where it is joined: rows that the batch does not use are empty
+    std::vector<global_t> ghosts;  // of C
     std::unique_ptr<spgemm::Plan<V>> plan;
+
+    CsrView<V> view_of(const DistCsr<V>& all) const { return joined ? b.view() : all.local(); }
 };
+
+// Places of products are kept for new values where they take less memory than C: two bytes for a product, columns and
+// values for a nonzero.
+template <class V>
+bool keeps_places(const spgemm::Plan<V>& plan)
+{
+    constexpr auto nonzero_bytes = static_cast<offset_t>(sizeof(index_t) + sizeof(V));
+    return plan.products() <= plan.nonzeros() * nonzero_bytes / 2;
+}
 
 bool is_ghost(const Halo& halo, index_t j) { return j < halo.below || j >= halo.below + halo.own; }
 
@@ -59,14 +73,19 @@ std::vector<offset_t> row_lengths(const DistCsr<V>& a, const DistCsr<V>& b)
     return {halo->extended().begin(), halo->extended().end()};
 }
 
-// Ranges of rows whose fetched rows of B fit the budget.
+// Ranges of rows whose fetched rows of B fit the budget. A rank without ghosts of A and B has one, whatever it uses.
 template <class V>
-std::vector<Range> make_ranges(const DistCsr<V>& a, const std::vector<offset_t>& length, std::size_t budget)
+std::vector<Range> make_ranges(const DistCsr<V>& a, const std::vector<offset_t>& length, std::size_t budget,
+                               bool needs_used)
 {
     const CsrView<V> local = a.local();
     const Halo& halo = a.state()->halo;
-    std::vector<index_t> seen(static_cast<std::size_t>(local.cols), -1);
     std::vector<Range> ranges(1);
+    if (!needs_used) {
+        ranges[0].last = local.rows;
+        return ranges;
+    }
+    std::vector<index_t> seen(static_cast<std::size_t>(local.cols), -1);
     const auto bytes_of = [&](index_t j) {
         return static_cast<std::size_t>(length[static_cast<std::size_t>(j)]) * (sizeof(global_t) + sizeof(V));
     };
@@ -92,25 +111,6 @@ std::vector<Range> make_ranges(const DistCsr<V>& a, const std::vector<offset_t>&
     }
     for (Range& r : ranges) std::sort(r.used.begin(), r.used.end());
     return ranges;
-}
-
-// The rows of a range with columns numbered by their place in `used`; the values are filled later.
-template <class V>
-Csr<V> compact(const DistCsr<V>& a, const Range& range)
-{
-    const CsrView<V> local = a.local();
-    std::vector<index_t> place(static_cast<std::size_t>(local.cols));
-    for (std::size_t k = 0; k < range.used.size(); ++k)
-        place[static_cast<std::size_t>(range.used[k])] = static_cast<index_t>(k);
-    const offset_t begin = local.row_begin[range.first], end = local.row_begin[range.last];
-    Csr<V> rows = Csr<V>::make(a.cluster().context().host(), range.last - range.first,
-                               static_cast<index_t>(range.used.size()), end - begin);
-    rows.sorted = local.sorted;
-    rows.unique = local.unique;
-    for (index_t i = range.first; i <= range.last; ++i)
-        rows.row_begin.data()[i - range.first] = local.row_begin[i] - begin;
-    for (offset_t k = begin; k < end; ++k) rows.col.data()[k - begin] = place[static_cast<std::size_t>(local.col[k])];
-    return rows;
 }
 
 // Who needs which rows in this round. Collective.
@@ -161,6 +161,15 @@ std::vector<T> fetch_entries(const DistCsr<V>& b, const Fetch& f, const Read& re
     return exchange(b.cluster(), "rows of B", give, f.get_begin).entry;
 }
 
+// Calls visit(row of B) for the own rows that a batch uses.
+template <class V, class Visit>
+void for_each_own(const DistCsr<V>& a, const Range& range, const Visit& visit)
+{
+    const Halo& halo = a.state()->halo;
+    for (const index_t j : range.used)
+        if (!is_ghost(halo, j)) visit(j - halo.below);
+}
+
 // The columns of C that are not this rank's, ascending.
 template <class V>
 std::vector<global_t> ghosts_of(const DistCsr<V>& a, const DistCsr<V>& b, const Range& range,
@@ -168,94 +177,136 @@ std::vector<global_t> ghosts_of(const DistCsr<V>& a, const DistCsr<V>& b, const 
 {
     const auto me = static_cast<std::size_t>(b.cluster().rank());
     const global_t first = b.col_cuts()[me], last = b.col_cuts()[me + 1];
+    const Halo& halo = b.state()->halo;
     std::vector<global_t> ghosts;
     for (const global_t j : fetched)
         if (j < first || j >= last) ghosts.push_back(j);
-    const Halo &halo_a = a.state()->halo, &halo_b = b.state()->halo;
-    for (const index_t j : range.used) {
-        if (is_ghost(halo_a, j)) continue;
-        const index_t row = j - halo_a.below;
-        for (offset_t k = b.local().row_begin[row]; k < b.local().row_begin[row + 1]; ++k)
-            if (is_ghost(halo_b, b.local().col[k])) ghosts.push_back(b.global_col(b.local().col[k]));
-    }
+    std::vector<unsigned char> used(b.ghosts().size(), 0);
+    if (!used.empty())
+        for_each_own(a, range, [&](index_t row) {
+            for (offset_t k = b.local().row_begin[row]; k < b.local().row_begin[row + 1]; ++k) {
+                const index_t j = b.local().col[k];
+                if (is_ghost(halo, j)) used[static_cast<std::size_t>(j < halo.below ? j : j - halo.own)] = 1;
+            }
+        });
+    for (std::size_t g = 0; g < used.size(); ++g)
+        if (used[g]) ghosts.push_back(b.ghosts()[g]);
     std::sort(ghosts.begin(), ghosts.end());
     ghosts.erase(std::unique(ghosts.begin(), ghosts.end()), ghosts.end());
     return ghosts;
 }
 
-// Calls own(row of B, place) or fetched(first fetched entry, entries, place) for the rows that a batch uses, in order.
+// Whether the batch needs B as this rank has it: nothing is fetched, and columns of C are numbered as those of B.
+template <class V>
+bool needs_no_join(const DistCsr<V>& a, const DistCsr<V>& b, const Range& range)
+{
+    if (!a.ghosts().empty()) return false;
+    return b.ghosts().empty() || std::ssize(range.used) == b.local().rows;
+}
+
+// Local numbers of columns of C.
+struct Numbers {
+    global_t first, last;  // own columns
+    const std::vector<global_t>& ghosts;
+    offset_t below;
+
+    Numbers(const Cuts& cuts, int rank, const std::vector<global_t>& all)
+        : first(cuts[static_cast<std::size_t>(rank)]),
+          last(cuts[static_cast<std::size_t>(rank) + 1]),
+          ghosts(all),
+          below(std::lower_bound(all.begin(), all.end(), first) - all.begin())
+    {}
+    offset_t cols() const { return last - first + std::ssize(ghosts); }
+    index_t of(global_t j) const
+    {
+        if (j >= first && j < last) return static_cast<index_t>(j - first + below);
+        const offset_t at = std::lower_bound(ghosts.begin(), ghosts.end(), j) - ghosts.begin();
+        return static_cast<index_t>(j < first ? at : at + last - first);
+    }
+    global_t global(offset_t j) const
+    {
+        if (j < below) return ghosts[static_cast<std::size_t>(j)];
+        return j < below + last - first ? first + j - below : ghosts[static_cast<std::size_t>(j - (last - first))];
+    }
+};
+
+// Columns of C for the local columns of B.
+template <class V>
+std::vector<index_t> numbers_of(const DistCsr<V>& b, const Numbers& numbers)
+{
+    std::vector<index_t> number(static_cast<std::size_t>(b.local().cols));
+    const index_t own = b.state()->halo.own, below = b.state()->halo.below;
+    for (index_t j = 0; j < own; ++j)
+        number[static_cast<std::size_t>(below + j)] = static_cast<index_t>(j + numbers.below);
+    for (std::size_t g = 0; g < b.ghosts().size(); ++g)
+        number[static_cast<std::size_t>(b.state()->halo.place(static_cast<offset_t>(g)))] = numbers.of(b.ghosts()[g]);
+    return number;
+}
+
+// Calls own(row of B, first entry) or fetched(first fetched entry, entries, first entry) for the rows of a joined B.
 template <class V, class Own, class Fetched>
-void for_each_used(const DistCsr<V>& a, const Range& range, const std::vector<offset_t>& length, const Own& own,
-                   const Fetched& fetched)
+void for_each_joined(const DistCsr<V>& a, const Batch<V>& batch, const Own& own, const Fetched& fetched)
 {
     const Halo& halo = a.state()->halo;
+    const offset_t* const begin = batch.b.row_begin.data();
     offset_t next = 0;
-    for (const index_t j : range.used) {
-        if (!is_ghost(halo, j)) {
-            own(j - halo.below);
-            continue;
+    for (const index_t j : batch.rows.used) {
+        if (is_ghost(halo, j)) {
+            fetched(next, begin[j + 1] - begin[j], begin[j]);
+            next += begin[j + 1] - begin[j];
+        } else {
+            own(j - halo.below, begin[j]);
         }
-        fetched(next, length[static_cast<std::size_t>(j)]);
-        next += length[static_cast<std::size_t>(j)];
     }
 }
 
 // The used rows of B as one matrix, without values.
 template <class V>
-Csr<V> join_rows(const DistCsr<V>& a, const DistCsr<V>& b, const Batch<V>& batch, const std::vector<offset_t>& length,
-                 const std::vector<global_t>& fetched)
+Csr<V> join_rows(const DistCsr<V>& a, const DistCsr<V>& b, const Range& range, const Numbers& numbers,
+                 const std::vector<offset_t>& length)
 {
-    const auto me = static_cast<std::size_t>(b.cluster().rank());
-    const global_t first = b.col_cuts()[me], last = b.col_cuts()[me + 1];
-    const std::vector<global_t>& ghosts = batch.ghosts;
-    const offset_t below = std::lower_bound(ghosts.begin(), ghosts.end(), first) - ghosts.begin();
-    const auto number = [&](global_t j) {
-        if (j >= first && j < last) return static_cast<index_t>(j - first + below);
-        const offset_t at = std::lower_bound(ghosts.begin(), ghosts.end(), j) - ghosts.begin();
-        return static_cast<index_t>(j < first ? at : at + last - first);
-    };
-    const CsrView<V> local = b.local();
-    offset_t nonzeros = std::ssize(fetched), next = 0;
-    for_each_used(
-        a, batch.rows, length, [&](index_t i) { nonzeros += local.row_begin[i + 1] - local.row_begin[i]; },
-        [](offset_t, offset_t) {});
-    const offset_t cols = last - first + std::ssize(ghosts);
     require<ValueError>(
-        cols < max_index, [&] { return concat("rows of C on a rank have ", cols, " columns"); }, "use more ranks");
-    Csr<V> rows = Csr<V>::make(b.cluster().context().host(), static_cast<index_t>(batch.rows.used.size()),
-                               static_cast<index_t>(cols), nonzeros);
-    rows.sorted = rows.unique = false;  // rows of other ranks may be in any order
-    offset_t* begin = rows.row_begin.data();
-    *begin = 0;
-    for_each_used(
-        a, batch.rows, length,
-        [&](index_t i) {
-            for (offset_t k = local.row_begin[i]; k < local.row_begin[i + 1]; ++k)
-                rows.col.data()[next++] = number(b.global_col(local.col[k]));
-            *++begin = next;
-        },
-        [&](offset_t from, offset_t count) {
-            for (offset_t k = from; k < from + count; ++k)
-                rows.col.data()[next++] = number(fetched[static_cast<std::size_t>(k)]);
-            *++begin = next;
-        });
-    return rows;
+        numbers.cols() < max_index, [&] { return concat("rows of C on a rank have ", numbers.cols(), " columns"); },
+        "use more ranks");
+    const index_t rows = a.local().cols;
+    std::vector<offset_t> begin(static_cast<std::size_t>(rows) + 1, 0);
+    for (const index_t j : range.used) begin[static_cast<std::size_t>(j) + 1] = length[static_cast<std::size_t>(j)];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    Csr<V> joined =
+        Csr<V>::make(b.cluster().context().host(), rows, static_cast<index_t>(numbers.cols()), begin.back());
+    std::copy(begin.begin(), begin.end(), joined.row_begin.data());
+    return joined;
 }
 
-// The values of A and of the used rows of B.
 template <class V>
-void load_values(const DistCsr<V>& a, const DistCsr<V>& b, Batch<V>& batch, const std::vector<offset_t>& length,
-                 const std::vector<V>& fetched)
+void load_columns(const DistCsr<V>& a, const DistCsr<V>& b, Batch<V>& batch, const Numbers& numbers,
+                  const std::vector<global_t>& fetched)
 {
-    const CsrView<V> from_a = a.local(), from_b = b.local();
-    std::copy_n(from_a.value + from_a.row_begin[batch.rows.first], batch.a.nonzeros(), batch.a.value.data());
-    V* next = batch.b.value.data();
-    for_each_used(
-        a, batch.rows, length,
-        [&](index_t i) {
-            next = std::copy(from_b.value + from_b.row_begin[i], from_b.value + from_b.row_begin[i + 1], next);
+    const CsrView<V> local = b.local();
+    const std::vector<index_t> number = numbers_of(b, numbers);
+    index_t* const col = batch.b.col.data();
+    for_each_joined(
+        a, batch,
+        [&](index_t i, offset_t to) {
+            for (offset_t k = local.row_begin[i]; k < local.row_begin[i + 1]; ++k)
+                col[to++] = number[static_cast<std::size_t>(local.col[k])];
         },
-        [&](offset_t from, offset_t count) { next = std::copy_n(fetched.data() + from, count, next); });
+        [&](offset_t from, offset_t count, offset_t to) {
+            for (offset_t k = from; k < from + count; ++k) col[to++] = numbers.of(fetched[static_cast<std::size_t>(k)]);
+        });
+}
+
+template <class V>
+void load_values(const DistCsr<V>& a, const DistCsr<V>& b, Batch<V>& batch, const std::vector<V>& fetched)
+{
+    const CsrView<V> local = b.local();
+    V* const value = batch.b.value.data();
+    for_each_joined(
+        a, batch,
+        [&](index_t i, offset_t to) {
+            std::copy(local.value + local.row_begin[i], local.value + local.row_begin[i + 1], value + to);
+        },
+        [&](offset_t from, offset_t count, offset_t to) { std::copy_n(fetched.data() + from, count, value + to); });
 }
 
 }  // namespace
@@ -268,6 +319,7 @@ struct SpgemmPlan<V>::State {
     int rounds = 0;                  // batches of the rank with most
     bool all_sorted = false;         // rows of B, on all ranks
     std::unique_ptr<Batch<V>> kept;  // where there is one round
+    bool refilled = false;           // and values have been computed again
 
     const Cluster& cluster() const { return a.cluster(); }
 
@@ -281,10 +333,14 @@ struct SpgemmPlan<V>::State {
         const auto fetched =
             fetch_entries<global_t>(b, batch->fetch, [&](offset_t k) { return b.global_col(b.local().col[k]); });
         cluster().together("spgemm", [&] {
+            batch->a = piece_of(cluster().context(), a.local(), batch->rows.first, batch->rows.last, false);
             batch->ghosts = ghosts_of(a, b, batch->rows, fetched);
-            batch->a = compact(a, batch->rows);
-            batch->b = join_rows(a, b, *batch, length, fetched);
-            batch->b.sorted = batch->b.unique = all_sorted;
+            batch->joined = !needs_no_join(a, b, batch->rows);
+            if (!batch->joined) return;
+            const Numbers numbers(b.col_cuts(), cluster().rank(), batch->ghosts);
+            batch->b = join_rows(a, b, batch->rows, numbers, length);
+            batch->b.sorted = batch->b.unique = all_sorted;  // rows of other ranks may be in any order
+            load_columns(a, b, *batch, numbers, fetched);
         });
         return batch;
     }
@@ -292,7 +348,7 @@ struct SpgemmPlan<V>::State {
     void load(Batch<V>& batch)
     {
         const auto values = fetch_entries<V>(b, batch.fetch, [&](offset_t k) { return b.local().value[k]; });
-        cluster().together("spgemm", [&] { load_values(a, b, batch, length, values); });
+        if (batch.joined) load_values(a, b, batch, values);
     }
 
     // Rows of C of a batch. Collective.
@@ -301,11 +357,32 @@ struct SpgemmPlan<V>::State {
         load(batch);
         Csr<V> c;
         cluster().together("spgemm", [&] {
-            batch.plan = std::make_unique<spgemm::Plan<V>>(
-                spgemm::Plan<V>::make(cluster().context(), batch.a.view(), batch.b.view(), {.checked = false}));
+            make_plan(batch, spgemm::NumericReuse::find_places);
             c = batch.plan->run();
         });
         return c;
+    }
+
+    void make_plan(Batch<V>& batch, spgemm::NumericReuse reuse)
+    {
+        batch.plan =
+            std::make_unique<spgemm::Plan<V>>(spgemm::Plan<V>::make(cluster().context(), batch.a.view, batch.view_of(b),
+                                                                    {.checked = false, .refill = reuse}));
+    }
+
+    // Values again of the kept batch: the first time, places are kept where that pays and memory allows it. Local.
+    void refill(Csr<V>& c)
+    {
+        if (std::exchange(refilled, true) || !keeps_places(*kept->plan)) {
+            kept->plan->update_values(kept->a.view, kept->view_of(b));
+        } else {
+            try {
+                make_plan(*kept, spgemm::NumericReuse::keep_places);
+            } catch (const OutOfMemory&) {
+                make_plan(*kept, spgemm::NumericReuse::find_places);
+            }
+        }
+        kept->plan->run(c);
     }
 };
 
@@ -316,8 +393,10 @@ SpgemmPlan<V> SpgemmPlan<V>::make(const DistCsr<V>& a, const DistCsr<V>& b, cons
             [&] { return concat("A has ", a.cols(), " columns, but B has ", b.rows(), " rows"); });
     require(a.col_cuts() == b.row_cuts(), "columns of A are not distributed as the rows of B",
             "give A the row cuts of B as col_cuts");
-    auto state = std::make_unique<State>(State{a, b, row_lengths(a, b), {}, 0, false, {}});
-    a.cluster().together("spgemm setup", [&] { state->ranges = make_ranges(a, state->length, options.budget); });
+    auto state = std::make_unique<State>(State{a, b, row_lengths(a, b), {}, 0, false, {}, false});
+    a.cluster().together("spgemm setup", [&] {
+        state->ranges = make_ranges(a, state->length, options.budget, !a.ghosts().empty() || !b.ghosts().empty());
+    });
     state->rounds = static_cast<int>(a.cluster().largest(static_cast<global_t>(state->ranges.size())));
     state->all_sorted = a.cluster().largest(b.local().sorted && b.local().unique ? 0 : 1) == 0;
     return SpgemmPlan(std::move(state));
@@ -335,21 +414,13 @@ DistCsr<V> SpgemmPlan<V>::run()
     std::vector<offset_t> row_begin{0};
     std::vector<global_t> col;
     std::vector<V> value;
-    const global_t own_first = s.b.col_cuts()[static_cast<std::size_t>(s.cluster().rank())];
-    const index_t own = s.b.state()->halo.own;
     for (int round = 0; round < s.rounds; ++round) {
         const auto batch = s.prepare(round);
         const Csr<V> c = s.multiply(*batch);
         s.cluster().together("spgemm", [&] {
-            const std::vector<global_t>& ghosts = batch->ghosts;
-            const offset_t below = std::lower_bound(ghosts.begin(), ghosts.end(), own_first) - ghosts.begin();
+            const Numbers numbers(s.b.col_cuts(), s.cluster().rank(), batch->ghosts);
             for (index_t i = 0; i < c.rows; ++i) row_begin.push_back(std::ssize(col) + c.row_begin.data()[i + 1]);
-            for (offset_t k = 0; k < c.nonzeros(); ++k) {
-                const offset_t j = c.col.data()[k];
-                col.push_back(j < below         ? ghosts[static_cast<std::size_t>(j)]
-                              : j < below + own ? own_first + j - below
-                                                : ghosts[static_cast<std::size_t>(j - own)]);
-            }
+            for (offset_t k = 0; k < c.nonzeros(); ++k) col.push_back(numbers.global(c.col.data()[k]));
             value.insert(value.end(), c.value.data(), c.value.data() + c.nonzeros());
         });
     }
@@ -365,10 +436,7 @@ void SpgemmPlan<V>::run(DistCsr<V>& c)
     Csr<V>& local = c.state()->local;
     if (s.kept) {
         s.load(*s.kept);
-        return s.cluster().together("spgemm", [&] {
-            s.kept->plan->update_values(s.kept->a.view(), s.kept->b.view());
-            s.kept->plan->run(local);
-        });
+        return s.cluster().together("spgemm", [&] { s.refill(local); });
     }
     offset_t next = 0;
     for (int round = 0; round < s.rounds; ++round) {

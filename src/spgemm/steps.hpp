@@ -79,8 +79,8 @@ struct Workspace {
     bool totals_are_zero = false;    // GPU: those of filling
     Buffer<RowStats> facts;          // GPU: one per row; after drop_facts() of some, in the order of the list
     bool facts_listed = false;
-    Buffer<unsigned char> runs_a, runs_b;  // rows that equal their predecessors, see runs.hpp
-    bool same_runs = false;                // A and B are the same matrix: runs_b is empty, runs_a speaks of both
+    Buffer<unsigned char> runs_a, runs_b;  // rows that equal their predecessors, see runs.hpp; CPU: cpu/relations.hpp
+    bool same_runs = false;                // GPU: A and B are the same: runs_b is empty, runs_a speaks of both
     bool fills_runs = false;               // GPU: rows of equal pattern are filled together
     KernelSet kinds;
     Pieces pieces;

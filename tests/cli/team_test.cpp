@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Several devices from the command line: run spmv --devices, plan spmv.
+// Several devices from the command line: run spmv --devices, plan spmv; ranks: partition, and runs under
+// mpirun.
 #include "cli/program.hpp"
 
 namespace tulle::test {
@@ -49,6 +50,48 @@ TEST_F(Teams, PlanPrintsForPeople)
         EXPECT_NE(run.out.find(part), run.out.npos) << part;
 }
 
+TEST_F(Teams, PartitionTellsHaloAndNeighboursOfRanks)
+{
+    const auto by_rows = json("partition stencil5:20 -n 4 --method rows");
+    ASSERT_EQ(by_rows["ranks"].size(), 4u);
+    EXPECT_EQ(by_rows["ranks"][0]["rows"], 100);  // five lines of the grid
+    EXPECT_EQ(by_rows["ranks"][0]["halo"], 20);
+    EXPECT_EQ(by_rows["ranks"][1]["halo"], 40);
+    EXPECT_EQ(by_rows["ranks"][1]["neighbours"], 2);
+    EXPECT_EQ(by_rows["halo"], 120);
+    EXPECT_EQ(by_rows["halo_bytes"], 960);
+    EXPECT_EQ(by_rows["most_neighbours"], 2);
+    const auto balanced = json("partition arrow:1000 -n 3 --link 1 --latency 0 --memory 10");
+    EXPECT_LT(balanced["imbalance"], json("partition arrow:1000 -n 3 --method rows")["imbalance"]);
+    EXPECT_EQ(balanced["assumed"]["link_bytes_per_second"], 1e9);
+    EXPECT_EQ(json("partition stencil5:3 -n 40")["ranks"].size(), 40u);  // more ranks than rows
+    const Outcome run = tulle("partition stencil5:20 -n 4");
+    for (const char* part : {"4 ranks", "x from others", "neighbours", "model", "12.5 GB/s of link"})
+        EXPECT_NE(run.out.find(part), run.out.npos) << part;
+    EXPECT_EQ(tulle("partition stencil5:20 -n 0").code, 2);
+    EXPECT_EQ(tulle("partition stencil5:20 --method best").code, 2);
+}
+
+// Under mpirun tulle becomes tulle-mpi; where that was not built, one rank says so.
+TEST_F(Teams, RanksNeedTheProgramForThem)
+{
+    std::filesystem::copy_file(TULLE_CLI_PROGRAM, folder / "alone");
+    const auto on_rank = [&](const std::string& environment, const std::string& words) {
+        const int status = std::system(
+            ("cd '" + folder.string() + "' && " + environment + " ./alone " + words + " >out 2>err </dev/null")
+                .c_str());
+        return Outcome{WEXITSTATUS(status), text_of(folder / "out"), text_of(folder / "err")};
+    };
+    const Outcome first = on_rank("OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=0", "run spmv stencil5:4");
+    EXPECT_EQ(first.code, 3);
+    EXPECT_NE(first.err.find("one of 3 ranks, but there is no program tulle-mpi"), first.err.npos) << first.err;
+    const Outcome second = on_rank("PMI_SIZE=3 PMI_RANK=1", "solve stencil5:4");
+    EXPECT_EQ(second.code, 3);
+    EXPECT_EQ(second.out + second.err, "");
+    EXPECT_EQ(on_rank("OMPI_COMM_WORLD_SIZE=1", "run spmv stencil5:4").code, 0);
+    EXPECT_EQ(on_rank("OMPI_COMM_WORLD_SIZE=3", "info stencil5:4").code, 0);
+}
+
 TEST_F(Teams, SayWhatCannotBe)
 {
     EXPECT_EQ(tulle("run spmv stencil5:5 --paper").code, 2);
@@ -62,7 +105,7 @@ TEST_F(Teams, SayWhatCannotBe)
 
 TEST_F(Teams, HelpOpensWithExamples)
 {
-    for (const char* verb : {"plan", "plan spmv"})
+    for (const char* verb : {"plan", "plan spmv", "partition"})
         EXPECT_EQ(tulle(std::string(verb) + " --help").out.rfind("Examples:\n  tulle ", 0), 0u) << verb;
 }
 

@@ -4,9 +4,13 @@
 // have the bits of one process. A check throws std::logic_error with what is wrong.
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -16,6 +20,7 @@
 #include "tulle/distributed.hpp"
 #include "tulle/error.hpp"
 #include "tulle/generate.hpp"
+#include "tulle/io.hpp"
 #include "tulle/text.hpp"
 #include "tulle/transfer.hpp"
 
@@ -294,6 +299,94 @@ inline void check_agreement(const mpi::Cluster& cluster)
         thrown = e.message().find("column 77") != std::string::npos;
     }
     expect(thrown, "a wrong column is told by all ranks");
+}
+
+// A file that rank 0 writes and all ranks see; gone when it is destroyed.
+class SharedFile {
+public:
+    SharedFile(const mpi::Cluster& cluster, const std::string& ending)
+        : cluster_(cluster),
+          path_(
+              std::filesystem::temp_directory_path() /
+              concat("tulle-mpi-", cluster.sum(cluster.rank() == 0 ? static_cast<mpi::global_t>(getpid()) : 0), ending))
+    {}
+    SharedFile(const SharedFile&) = delete;
+    SharedFile& operator=(const SharedFile&) = delete;
+    ~SharedFile()
+    {
+        cluster_.sum(0);  // everybody has read it
+        if (cluster_.rank() == 0) std::filesystem::remove(path_);
+    }
+    void write(const std::string& text) const
+    {
+        if (cluster_.rank() == 0) std::ofstream(path_) << text;
+        cluster_.sum(0);
+    }
+    void write(const CsrView<double>& a) const
+    {
+        if (cluster_.rank() == 0) io::write(Context::cpu(1), path_, a);
+        cluster_.sum(0);
+    }
+    const std::filesystem::path& path() const { return path_; }
+
+private:
+    const mpi::Cluster& cluster_;
+    std::filesystem::path path_;
+};
+
+inline void check_read_as_one(const mpi::Cluster& cluster, const SharedFile& file, const io::ReadOptions& options,
+                              const std::string& name)
+{
+    const Csr<double> whole = io::read<double>(Context::cpu(1), file.path(), options);
+    const auto a = mpi::DistCsr<double>::read(cluster, file.path(), options);
+    check_gather(a, whole.view(), name);
+    expect(a.row_cuts() ==
+               mpi::balanced_cuts({whole.row_begin.data(), static_cast<std::size_t>(whole.rows) + 1}, cluster.ranks()),
+           name + ": cuts");
+}
+
+// What all ranks say of a file that is wrong: the line in the whole file.
+inline void check_read_fault(const mpi::Cluster& cluster, const SharedFile& file, const std::string& text,
+                             const std::string& expected)
+{
+    file.write(text);
+    std::string said;
+    try {
+        mpi::DistCsr<double>::read(cluster, file.path());
+    } catch (const FormatError& e) {
+        said = e.message();
+    }
+    expect(said.starts_with("rank ") && said.find(expected) != std::string::npos, expected + ", but: " + said);
+    cluster.sum(0);
+}
+
+// Files that all ranks read together.
+inline void check_files(const mpi::Cluster& cluster)
+{
+    const std::string banner = "%%MatrixMarket matrix coordinate ";
+    const SharedFile text(cluster, ".mtx"), binary(cluster, ".tulle"), petsc(cluster, ".petsc");
+    for (const char* sentence : {"rmat:7,6", "uniform:90,60,4", "arrow:40", "stencil5:1"}) {
+        const Csr<double> a = io::generate<double>(Context::cpu(1), sentence);
+        for (const SharedFile* file : {&text, &binary, &petsc}) {
+            file->write(a.view());
+            check_read_as_one(cluster, *file, {},
+                              concat("reading ", sentence, ", ", file->path().extension().string()));
+        }
+    }
+    text.write(banner + "real symmetric\n% here\n4 4 5\n1 1 0.1\n3 1 2.5\n3 1 0.3\n% there\n\n4 2 -1\n3 1 1e-17");
+    check_read_as_one(cluster, text, {}, "reading a triangle with duplicates");
+    text.write(banner + "integer skew-symmetric\n3 3 2\n2 1 5\n3 1 -6\n");
+    check_read_as_one(cluster, text, {}, "reading a skew-symmetric matrix");
+    text.write(banner + "pattern general\n3 5 3\n1 1\n3 5\n2 4\n");
+    check_read_as_one(cluster, text, {}, "reading a pattern");
+    check_read_as_one(cluster, text, {.random_values = 5}, "reading a pattern with random values");
+    text.write("%%MatrixMarket matrix array real general\n2 2\n1\n0\n3\n4\n");
+    check_read_as_one(cluster, text, {}, "reading an array");
+    const std::string head = banner + "real general\n3 3 4\n1 1 1\n2 1 1\n";
+    check_read_fault(cluster, text, head + "3 4 1\n3 3 1\n", ".mtx:5: ");
+    check_read_fault(cluster, text, head + "3 1 1\n3 3 x\n", ".mtx:6: ");
+    check_read_fault(cluster, text, head + "3 1 1\n3 3 1\n3 2 1\n", ".mtx:7: more than the 4 entries");
+    check_read_fault(cluster, text, head + "3 1 1\n", "the file ends after 3 of 4 entries");
 }
 
 // Columns beyond 32 bits, only a few of them used.

@@ -35,6 +35,11 @@ TEST_P(OnRanks, FaultsAreExceptionsOfAll)
     on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_agreement(cluster); });
 }
 
+TEST_P(OnRanks, FilesAreReadTogether)
+{
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_files(cluster); });
+}
+
 TEST_P(OnRanks, ColumnsHave64Bits)
 {
     on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_wide(cluster); });
@@ -98,6 +103,24 @@ TEST(BinnedSum, DoesNotDependOnOrderAndCuts)
         EXPECT_EQ(binned(x, 100), sum) << scale;
         std::sort(x.begin(), x.end());
         EXPECT_EQ(binned(x, 211), sum) << scale;
+    }
+}
+
+// Products in one pass, and again where a larger one appears.
+TEST(BinnedSum, TakesProducts)
+{
+    std::vector<double> x(3000), y(3000), product(3000);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        x[i] = std::ldexp(io::pattern_value(static_cast<index_t>(i), 1) - 1, static_cast<int>(i / 7 % 90));
+        y[i] = io::pattern_value(static_cast<index_t>(i), 2) - 1;
+        product[i] = x[i] * y[i];
+    }
+    const double sum = binned(product, 1000);
+    for (const int cut : {1, 64, 1500, 2999}) {
+        mpi::BinnedSum products;
+        products.add_products(x.data(), y.data(), cut);
+        products.add_products(x.data() + cut, y.data() + cut, 3000 - cut);
+        EXPECT_EQ(products.value(), sum) << cut;
     }
 }
 

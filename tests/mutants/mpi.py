@@ -11,5 +11,8 @@ SUMS = "BinnedSum.*"
 MUTANTS = [
     mutant("mpi: ghosts above are read where ghosts below are", "src/mpi/halo.hpp", "return ghost < below ? ghost : ghost + own;", "return ghost;", BITS),
     mutant("mpi: rows before the run do not wait for the halo", "src/mpi/halo.cpp", "piece_of(ctx, a, 0, first, true)", "piece_of(ctx, a, 0, first, false)", BITS),
+    mutant("mpi: the image of an entry is not sent", "src/mpi/read.cpp", "if (mirror != io::Mirror::none && i != j)", "if (mirror != io::Mirror::none && i > j + 1)", "*FilesAreReadTogether*"),
+    mutant("mpi: a part begins inside a line", "src/io/formats/matrix_market_read.cpp", "return std::min(body.find('\\n', byte - 1), n - 1) + 1;", "return byte;", "*FilesAreReadTogether*"),
+    mutant("mpi: a larger product is added to bins that are too small for it", "src/mpi/binned_sum.hpp", "if (largest <= std::ldexp(1.0, top(first_))) return add_parts(part);", "if (largest >= 0) return add_parts(part);", SUMS),
     mutant("mpi: a bin is not moved when a larger number comes", "src/mpi/binned_sum.hpp", "high_[at(k)] = k >= shift ? high_[at(k - shift)] : 0;", "high_[at(k)] = 0;", SUMS + ":" + BITS),
 ]

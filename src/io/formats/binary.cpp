@@ -129,6 +129,40 @@ Csr<V> read_binary(const CpuQueue& q, const Source& source, const ReadOptions& o
     return a;
 }
 
+FileRows binary_rows(const CpuQueue& q, const Source& source, int part, int parts)
+{
+    const Header h = read_header(q, source);
+    const offset_t first = share_of(h.rows, part, parts), last = share_of(h.rows, part + 1, parts);
+    const char* const at = source.bytes().data() + h.row_begin_at + static_cast<std::size_t>(first) * sizeof(offset_t);
+    const Buffer<offset_t> begin =
+        take_integers<offset_t>(q, {&source, "row_begin", Number::i8, at, last - first + 1}, 0, h.nonzeros);
+    Buffer<offset_t> length(q, last - first);
+    for (offset_t i = 0; i < length.size(); ++i) {
+        length.data()[i] = begin.data()[i + 1] - begin.data()[i];
+        if (length.data()[i] < 0)
+            source.fail(at + static_cast<std::size_t>(i + 1) * sizeof(offset_t),
+                        concat("row_begin falls in row ", first + i));
+    }
+    return {static_cast<index_t>(h.rows), static_cast<index_t>(h.cols), h.nonzeros, first, std::move(length)};
+}
+
+template <class V>
+void binary_entries(const CpuQueue& q, const Source& source, offset_t first, offset_t count, Coo<V>& to)
+{
+    const Header h = read_header(q, source);
+    const char* const bytes = source.bytes().data();
+    const char* const col = bytes + h.col_at + static_cast<std::size_t>(first) * sizeof(index_t);
+    const char* const value = bytes + h.value_at + static_cast<std::size_t>(first) * h.value_bytes;
+    ArrayLosses lost;
+    to.col = take_integers<index_t>(q, {&source, "col", Number::i4, col, count}, 0, h.cols - 1);
+    to.value =
+        take_values<V>(q, {&source, "value", h.value_bytes == sizeof(float) ? Number::f4 : Number::f8, value, count},
+                       lost);
+}
+
+template void binary_entries(const CpuQueue&, const Source&, offset_t, offset_t, Coo<float>&);
+template void binary_entries(const CpuQueue&, const Source&, offset_t, offset_t, Coo<double>&);
+
 template <class V>
 void write_binary(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const WriteOptions& options)
 {

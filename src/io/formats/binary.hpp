@@ -14,6 +14,7 @@
 // Numbers are in the byte order of the machine that wrote them; the others refuse the file.
 #pragma once
 
+#include "io/part.hpp"
 #include "io/sink.hpp"
 #include "io/source.hpp"
 #include "tulle/io.hpp"
@@ -22,6 +23,11 @@ namespace tulle::inline TULLE_ABI::io {
 
 template <class V>
 Csr<V> read_binary(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info);
+// A part of the rows, and later its entries: columns and values of `count` nonzeros from number `first` on. The
+// checksum of the arrays belongs to the whole file and is not compared.
+FileRows binary_rows(const CpuQueue& q, const Source& source, int part, int parts);
+template <class V>
+void binary_entries(const CpuQueue& q, const Source& source, offset_t first, offset_t count, Coo<V>& to);
 template <class V>
 void write_binary(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const WriteOptions& options);
 

@@ -9,7 +9,7 @@
 
 #include "io/chunks.hpp"
 #include "io/formats/matrix_market.hpp"
-#include "io/formats/matrix_market_header.hpp"
+#include "io/formats/matrix_market_part.hpp"
 #include "io/narrowing.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
@@ -17,12 +17,7 @@
 namespace tulle::inline TULLE_ABI::io {
 namespace {
 
-struct Piece {
-    std::string_view text;
-    offset_t begin = 0;  // number of its first entry
-    offset_t kept = 0;   // entries written, from `begin` on
-    Found underflowed = {}, rounded = {};
-};
+using Piece = MarketPiece;
 
 offset_t count_entries(const Text& text, std::string_view piece)
 {
@@ -33,11 +28,9 @@ offset_t count_entries(const Text& text, std::string_view piece)
 }
 
 // The pieces with their first entries, and behind them the number of all entries.
-std::vector<Piece> find_pieces(const CpuQueue& q, const Text& text, const MarketHeader& header,
-                               const Progress& progress)
+std::vector<Piece> find_pieces(const CpuQueue& q, const Text& text, std::string_view body, const Progress& progress)
 {
-    const std::vector<std::string_view> cut =
-        cut_at_lines(q, {header.body, static_cast<std::size_t>(text.end() - header.body)});
+    const std::vector<std::string_view> cut = cut_at_lines(q, body);
     std::vector<Piece> pieces(cut.size() + 1);
     for_each_chunk(q, std::ssize(cut), progress, [&](offset_t c) {
         pieces[static_cast<std::size_t>(c)].text = cut[static_cast<std::size_t>(c)];
@@ -85,11 +78,16 @@ private:
     Position at_{0, 0};
 };
 
-// Reads the entries of one piece into the arrays for all.
+// Reads the entries of one piece into the arrays for all, which begin with entry `first` of the file.
 template <class V>
 class PieceReader {
 public:
-    PieceReader(const Text& text, const MarketHeader& header, Coo<V>& to) : text_(text), header_(header), to_(to) {}
+    PieceReader(const Text& text, const MarketHeader& header, Coo<V>& to, offset_t first = 0)
+        : text_(text),
+          header_(header),
+          to_(to),
+          first_(first)
+    {}
 
     void read(Piece& piece) const
     {
@@ -153,7 +151,7 @@ private:
 
     void keep(Piece& piece, Position at, V value) const
     {
-        const offset_t k = piece.begin + piece.kept++;
+        const offset_t k = piece.begin - first_ + piece.kept++;
         to_.row.data()[k] = at.i;
         to_.col.data()[k] = at.j;
         to_.value.data()[k] = value;
@@ -162,7 +160,27 @@ private:
     const Text& text_;
     const MarketHeader& header_;
     Coo<V>& to_;
+    offset_t first_;
 };
+
+// The lines of one of several parts of a text: those that begin in its share of the bytes.
+std::string_view lines_of_part(std::string_view body, int part, int parts)
+{
+    const auto cut = [&](int p) {
+        if (p == 0) return std::size_t{0};
+        const std::size_t n = body.size(), all = static_cast<std::size_t>(parts), r = static_cast<std::size_t>(p);
+        const std::size_t byte = n / all * r + n % all * r / all;
+        if (byte == 0 || byte == n) return byte;
+        return std::min(body.find('\n', byte - 1), n - 1) + 1;
+    };
+    return body.substr(cut(part), cut(part + 1) - cut(part));
+}
+
+[[noreturn]] void fail_too_few(const Text& text, const MarketHeader& header, offset_t present)
+{
+    text.fail_at_end(concat("the file ends after ", present, " of ", header.entries, " entries that line ",
+                            header.size_line, " announces"));
+}
 
 // Moves what the pieces kept together; returns how many there are.
 template <class V>
@@ -232,16 +250,15 @@ Csr<V> read_matrix_market(const CpuQueue& q, const Source& source, const ReadOpt
     const MarketHeader header = read_market_header(text, options);
     info = describe(header);
 
-    std::vector<Piece> pieces = find_pieces(q, text, header, stretch(options.progress, 0.0, 0.1));
+    const std::string_view body{header.body, static_cast<std::size_t>(text.end() - header.body)};
+    std::vector<Piece> pieces = find_pieces(q, text, body, stretch(options.progress, 0.0, 0.1));
     const offset_t present = pieces.back().begin;
     pieces.pop_back();
     Coo<V> entries = Coo<V>::make(q, header.rows, header.cols, std::min(present, header.entries));
     const PieceReader<V> reader(text, header, entries);
     for_each_chunk(q, std::ssize(pieces), stretch(options.progress, 0.1, 0.8),
                    [&](offset_t p) { reader.read(pieces[static_cast<std::size_t>(p)]); });
-    if (present < header.entries)
-        text.fail_at_end(concat("the file ends after ", present, " of ", header.entries, " entries that line ",
-                                header.size_line, " announces"));
+    if (present < header.entries) fail_too_few(text, header, present);
 
     CooView<V> all = entries.view();
     all.nonzeros = close_gaps(pieces, entries);
@@ -255,6 +272,35 @@ Csr<V> read_matrix_market(const CpuQueue& q, const Source& source, const ReadOpt
     return a;
 }
 
+MarketPart::MarketPart(const CpuQueue& q, Source source, const ReadOptions& options, int part, int parts)
+    : q_(q),
+      source_(std::move(source)),
+      text_(text_of(source_)),
+      header_(read_market_header(text_, options)),
+      is_last_(part + 1 == parts)
+{
+    const std::string_view body{header_.body, static_cast<std::size_t>(text_.end() - header_.body)};
+    pieces_ = find_pieces(q, text_, lines_of_part(body, part, parts), {});
+    entries_ = pieces_.back().begin;
+    pieces_.pop_back();
+}
+
+template <class V>
+Coo<V> MarketPart::read(offset_t before, offset_t all, FileInfo& info)
+{
+    info = describe(header_);
+    if (is_last_ && all < header_.entries) fail_too_few(text_, header_, all);
+    Coo<V> entries = Coo<V>::make(q_, header_.rows, header_.cols, entries_);
+    for (Piece& piece : pieces_) piece.begin += before;
+    const PieceReader<V> reader(text_, header_, entries, before);
+    for_each_chunk(q_, std::ssize(pieces_), {}, [&](offset_t p) { reader.read(pieces_[static_cast<std::size_t>(p)]); });
+    info.underflowed = together(pieces_, &Piece::underflowed);
+    info.rounded = together(pieces_, &Piece::rounded);
+    return entries;
+}
+
+template Coo<float> MarketPart::read(offset_t, offset_t, FileInfo&);
+template Coo<double> MarketPart::read(offset_t, offset_t, FileInfo&);
 template Csr<float> read_matrix_market(const CpuQueue&, const Source&, const ReadOptions&, FileInfo&);
 template Csr<double> read_matrix_market(const CpuQueue&, const Source&, const ReadOptions&, FileInfo&);
 

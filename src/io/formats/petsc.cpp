@@ -173,6 +173,29 @@ Csr<V> read_petsc(const CpuQueue& q, const Source& source, const ReadOptions& op
     return a;
 }
 
+FileRows petsc_rows(const CpuQueue& q, const Source& source, int part, int parts)
+{
+    const Header h = read_header(source);
+    const offset_t first = share_of(h.rows, part, parts), last = share_of(h.rows, part + 1, parts);
+    const char* const at = source.bytes().data() + h.lengths_at() + static_cast<std::size_t>(first) * h.index_bytes;
+    return {static_cast<index_t>(h.rows), static_cast<index_t>(h.cols), h.nonzeros, first,
+            take_integers<offset_t>(q, {&source, "row length", h.index_type(), at, last - first, std::endian::big}, 0,
+                                    h.nonzeros)};
+}
+
+template <class V>
+void petsc_entries(const CpuQueue& q, const Source& source, offset_t first, offset_t count, Coo<V>& to)
+{
+    const Header h = read_header(source);
+    const Number type = value_type(source, h);
+    const char* const col = source.bytes().data() + h.columns_at() + static_cast<std::size_t>(first) * h.index_bytes;
+    const char* const value = source.bytes().data() + h.values_at() + static_cast<std::size_t>(first) * size_of(type);
+    ArrayLosses lost;
+    to.col =
+        take_integers<index_t>(q, {&source, "column", h.index_type(), col, count, std::endian::big}, 0, h.cols - 1);
+    to.value = take_values<V>(q, {&source, "value", type, value, count, std::endian::big}, lost);
+}
+
 template <class V>
 void write_petsc(const CpuQueue&, Sink& sink, const CsrView<V>& a, const WriteOptions& options)
 {
@@ -184,6 +207,8 @@ void write_petsc(const CpuQueue&, Sink& sink, const CsrView<V>& a, const WriteOp
 
 template Csr<float> read_petsc(const CpuQueue&, const Source&, const ReadOptions&, FileInfo&);
 template Csr<double> read_petsc(const CpuQueue&, const Source&, const ReadOptions&, FileInfo&);
+template void petsc_entries(const CpuQueue&, const Source&, offset_t, offset_t, Coo<float>&);
+template void petsc_entries(const CpuQueue&, const Source&, offset_t, offset_t, Coo<double>&);
 template void write_petsc(const CpuQueue&, Sink&, const CsrView<float>&, const WriteOptions&);
 template void write_petsc(const CpuQueue&, Sink&, const CsrView<double>&, const WriteOptions&);
 

@@ -12,6 +12,7 @@
 // or complex: only the size of the file tells. Other objects (a right-hand side) may follow and are not read.
 #pragma once
 
+#include "io/part.hpp"
 #include "io/sink.hpp"
 #include "io/source.hpp"
 #include "tulle/io.hpp"
@@ -23,6 +24,10 @@ bool is_petsc(std::string_view bytes);
 
 template <class V>
 Csr<V> read_petsc(const CpuQueue& q, const Source& source, const ReadOptions& options, FileInfo& info);
+// A part of the rows, and later its entries: columns and values of `count` nonzeros from number `first` on.
+FileRows petsc_rows(const CpuQueue& q, const Source& source, int part, int parts);
+template <class V>
+void petsc_entries(const CpuQueue& q, const Source& source, offset_t first, offset_t count, Coo<V>& to);
 // Doubles; indices of 32 bits where the number of nonzeros fits.
 template <class V>
 void write_petsc(const CpuQueue& q, Sink& sink, const CsrView<V>& a, const WriteOptions& options);

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "apps/cli/picture/canvas.hpp"
-#include "apps/cli/support/find_bench.hpp"
 #include "apps/cli/support/json.hpp"
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/machine.hpp"
+#include "apps/cli/support/programs.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs.hpp"
 #include "tulle/context.hpp"

@@ -1,9 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Multiplications, and runs of rows with equal columns.
+// Multiplications, and rows whose pattern follows from the row before.
 #include "prim/reduce.hpp"
+#include "spgemm/adaptive/cpu/relations.hpp"
 #include "spgemm/adaptive/cpu/workers.hpp"
-#include "spgemm/adaptive/runs.hpp"
 #include "spgemm/deltasparse/deltasparse.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
@@ -15,14 +15,25 @@ namespace {
 constexpr offset_t marked_products = 512;
 
 template <class V>
-Buffer<unsigned char> find_runs(const CpuQueue& q, const CsrView<V>& a)
+Buffer<unsigned char> find_relations(const CpuQueue& q, const CsrView<V>& m)
 {
-    Buffer<unsigned char> like(q, a.rows), runs(q, a.rows);
+    Buffer<unsigned char> relations(q, m.rows);
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024)
-    for (index_t i = 0; i < a.rows; ++i) like.data()[i] = equals_predecessor(a.row_begin, a.col, i) ? 1 : 0;
+    for (index_t i = 0; i < m.rows; ++i) relations.data()[i] = relation_of(m, i);
+    return relations;
+}
+
+template <class V>
+Buffer<unsigned char> find_relations_of_c(const CpuQueue& q, const CsrView<V>& a, const unsigned char* relations_b,
+                                          bool same)
+{
+    Buffer<unsigned char> relations(q, a.rows);
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024)
-    for (index_t i = 0; i < a.rows; ++i) runs.data()[i] = pack(run_byte(like.data(), a.rows, i));
-    return runs;
+    for (index_t i = 0; i < a.rows; ++i) {
+        const Relation of_a = same ? static_cast<Relation>(relations_b[i]) : relation_of(a, i);
+        relations.data()[i] = relation_of_product(a, relations_b, of_a, i);
+    }
+    return relations;
 }
 
 }  // namespace
@@ -43,11 +54,12 @@ void analyse(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const 
     work.products = prim::sum(q, products.data(), a.rows);
     work.longest = prim::maximum(q, products.data(), a.rows, offset_t{0});
     const bool marks = !work.sorted && work.products <= marked_products * a.rows;
-    if (Share::in_order(policy, work, b.cols).dense && !marks) find_masks(q, b, work);
+    const Share share = Share::in_order(policy, work, b.cols);
+    if (share.dense && work.longest > share.compared && !marks) find_masks(q, b, work);
     if (!policy.use_runs) return;
-    work.runs_a = find_runs(q, a);
-    work.same_runs = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;
-    if (!work.same_runs) work.runs_b = find_runs(q, b);
+    work.runs_b = find_relations(q, b);
+    const bool same = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;
+    work.runs_a = find_relations_of_c(q, a, work.runs_b.data(), same);
 }
 
 void shift_offsets(const CpuQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to)

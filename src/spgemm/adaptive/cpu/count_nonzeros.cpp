@@ -1,9 +1,10 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonzeros of every row of C. Rows that equal their predecessor are counted once, and so are equal rows of B that
-// follow each other.
+// Nonzeros of every row of C. Rows whose pattern follows from the row before are not counted, nor are equal rows of B
+// that follow each other.
+#include "spgemm/adaptive/cpu/relations.hpp"
+#include "spgemm/adaptive/cpu/short_row.hpp"
 #include "spgemm/adaptive/cpu/workers.hpp"
-#include "spgemm/adaptive/runs.hpp"
 #include "spgemm/deltasparse/deltasparse.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
@@ -21,7 +22,7 @@ void for_each_pattern(const CsrView<V>& a, const unsigned char* runs_b, index_t 
 {
     for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k) {
         const index_t j = a.col[k];
-        if (runs_b && k > a.row_begin[row] && a.col[k - 1] == j - 1 && is_like(runs_b[j])) continue;
+        if (runs_b && k > a.row_begin[row] && a.col[k - 1] == j - 1 && runs_b[j] == equal_pattern) continue;
         visit(j);
     }
 }
@@ -66,17 +67,22 @@ void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
                     offset_t* count)
 {
     if (policy.method == Method::deltasparse) return delta::count_nonzeros(q, a, b, work, count);
-    Workers<V> workers(q, Share::of(q, policy, work, b.cols), b.cols, false);
-    const unsigned char* runs_a = policy.use_runs ? work.runs_a.data() : nullptr;
-    const Pattern pattern{policy.use_runs && !work.same_runs ? work.runs_b.data() : runs_a, masks_of(work)};
+    const Share share = Share::of(q, policy, work, b.cols);
+    Workers<V> workers(q, share, b.cols, false);
+    const unsigned char* relations = policy.use_runs ? work.runs_a.data() : nullptr;
+    const Pattern pattern{policy.use_runs ? work.runs_b.data() : nullptr, masks_of(work)};
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = 0; i < a.rows; ++i) {
-        if (runs_a && unpack(runs_a[i]).place > 0) continue;
+        if (relations && relations[i] != unrelated) continue;
+        prefetch_for<false>(a, b, i);
         const offset_t products = workers.bound(a, b, i);
-        offset_t nonzeros = 0;
-        workers.with(i, products, [&](auto& columns) { nonzeros = count_row(a, b, pattern, i, products, columns); });
-        for (int r = 0; r < (runs_a ? unpack(runs_a[i]).length : 1); ++r) count[i + r] = nonzeros;
+        if (products <= share.compared) count[i] = ShortRow<V>(products).count(a, b, i);
+        else
+            workers.with(i, products,
+                         [&](auto& columns) { count[i] = count_row(a, b, pattern, i, products, columns); });
     }
+    for (index_t i = 1; relations && i < a.rows; ++i)
+        if (relations[i] != unrelated) count[i] = count[i - 1];
 }
 
 template void count_nonzeros(const CpuQueue&, const CsrView<float>&, const CsrView<float>&, const Policy&, Workspace&,

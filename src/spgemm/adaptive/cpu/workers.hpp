@@ -6,6 +6,7 @@
 #include <omp.h>
 
 #include "spgemm/adaptive/cpu/accumulators.hpp"
+#include "spgemm/adaptive/cpu/short_row.hpp"
 #include "spgemm/steps.hpp"
 #include "tulle/csr.hpp"
 #include "tulle/memory.hpp"
@@ -26,6 +27,7 @@ struct Share {
     bool dense;
     offset_t hashed;
     bool marked = false;
+    offset_t compared = -1;  // rows with up to so many products are short (short_row.hpp)
 
     static Share of(const CpuQueue& q, const Policy& policy, const Workspace& work, index_t cols)
     {
@@ -37,9 +39,11 @@ struct Share {
     static Share in_order(const Policy& policy, const Workspace& work, index_t cols)
     {
         const offset_t bound = std::min(work.longest, offset_t{cols});
-        if (policy.method == Method::dense) return {true, 0};
-        if (policy.method == Method::hash || bound <= hashed_products) return {false, bound};
-        return {true, hashed_products};
+        const offset_t compared = policy.use_runs && work.sorted ? ShortRow<float>::most_products : -1;
+        if (policy.method == Method::dense) return {true, 0, false, compared};
+        if (policy.method == Method::hash) return {false, bound};
+        if (bound <= hashed_products) return {false, bound, false, compared};
+        return {true, hashed_products, false, compared};
     }
 
     // A table has its least size also where no row has a product.
@@ -56,6 +60,21 @@ offset_t products_of(const CsrView<V>& a, const CsrView<V>& b, offset_t row)
     for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k)
         products += b.row_begin[a.col[k] + 1] - b.row_begin[a.col[k]];
     return products;
+}
+
+// Asks for the rows of B that a row of A will need, some rows before: where they begin, and later their first entries.
+template <bool Values, class V>
+void prefetch_for(const CsrView<V>& a, const CsrView<V>& b, index_t row)
+{
+    constexpr index_t begin_ahead = 8, entries_ahead = 4;
+    if (a.rows - row <= begin_ahead) return;
+    const offset_t *far = a.row_begin + row + begin_ahead, *near = a.row_begin + row + entries_ahead;
+    for (offset_t k = far[0]; k < far[1]; ++k) __builtin_prefetch(b.row_begin + a.col[k]);
+    for (offset_t k = near[0]; k < near[1]; ++k) {
+        const offset_t first = b.row_begin[a.col[k]];
+        __builtin_prefetch(b.col + first);
+        if constexpr (Values) __builtin_prefetch(b.value + first);
+    }
 }
 
 // One array and one table for each thread, from the queue's memory.
@@ -84,7 +103,7 @@ public:
     // Products of a row, where anybody wants to know.
     offset_t bound(const CsrView<V>& a, const CsrView<V>& b, offset_t row) const
     {
-        return share_.hashed > 0 ? products_of(a, b, row) : 0;
+        return share_.hashed > 0 || share_.compared >= 0 ? products_of(a, b, row) : 0;
     }
 
     // work(accumulator) with the one that suits a row of so many products.
