@@ -10,6 +10,7 @@
 #include "prim/scale.hpp"
 #include "spmv/direct.hpp"
 #include "spmv/prepare_split.hpp"
+#include "tulle/outline.hpp"
 #include "tulle/text.hpp"
 #include "tulle/validate.hpp"
 
@@ -86,6 +87,7 @@ void multiply_on(const Context& ctx, const CpuQueue&, const AnyCsr<M>& a, const 
 template <class M>
 Policy direct_policy(const Context& ctx, const AnyCsr<M>& a)
 {
+    check_arrays(ctx, a);
     Buffer<offset_t> wide;
     const CsrView<M> rows = with_wide_offsets(ctx, a, wide);
     const Survey found = ctx.run([&](const auto& q) { return glance(q, rows, true); });
@@ -104,6 +106,7 @@ void multiply_direct(const Context& ctx, const AnyCsr<M>& a, const Policy& polic
 {
     require<ValueError>(policy.kernel == Kernel::rows || policy.kernel == Kernel::split,
                         [&] { return concat("there is no direct product by ", to_text(policy.kernel)); });
+    check_arrays(ctx, a);
     const auto size = std::visit([](const auto& m) { return matrix::size_of(m); }, a);
     require_vectors(ctx, size, x, y);
     if (size.rows == 0) return;

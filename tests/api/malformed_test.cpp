@@ -274,6 +274,17 @@ void add_spmv(std::vector<Call<View>>& all)
 }
 
 template <class View>
+void add_spmv_direct(std::vector<Call<View>>& all)
+{
+    all.push_back({"spmv::multiply_direct", [](const Context& c, const View& a) {
+                       Operands o(c);
+                       const spmv::Policy policy = spmv::direct_policy<V>(c, a);
+                       spmv::multiply_direct<V, V>(c, a, policy, V(1), o.in(), V(0), o.out());
+                       c.synchronize();
+                   }});
+}
+
+template <class View>
 void add_spmv_team(std::vector<Call<View>>& all)
 {
     const auto team = [](const Context& c) { return Team({c, Context::cpu(1)}); };
@@ -611,6 +622,7 @@ std::vector<Call<CsrView<V>>> calls()
                    },
                    false, false});
     add_spmv(all);
+    add_spmv_direct(all);
     add_spmv_team(all);
     add_spmm(all);
     add_sddmm(all);
@@ -630,6 +642,7 @@ std::vector<Call<Csr32View<V>>> calls()
     add_basics(all);
     add_conversions(all);
     add_spmv(all);
+    add_spmv_direct(all);
     add_spmv_team(all);
     add_spmm(all);
     add_sddmm(all);
