@@ -384,3 +384,144 @@ def test_a_framework_makes_results_and_converts(cupy, asked):
         tulle.plan_spmv((arrays[0], bad, arrays[2]), shape=A.shape)
     C = tulle.spgemm(arrays, arrays, shape_a=A.shape, shape_b=A.shape, transpose_b=True)
     np.testing.assert_array_equal(sp.csr_array((C[2].get(), C[1].get(), C[0].get()), shape=(30, 30)).toarray(), (A @ A.T).toarray())
+
+
+# ---- CPU tensors of torch that say they are on a GPU, in the memory of the simulated one
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    module = pytest.importorskip("torch", reason="torch is not installed (make python-torch installs it)")
+    import ctypes
+
+    from tulle import _frameworks
+
+    class Tensor(module.Tensor):
+        is_cuda = property(lambda self: True)
+
+        def get_device(self):
+            return 0
+
+        def new_empty(self, *shape):
+            return module.tensor_at(np.full(shape, np.nan, _frameworks.the(_frameworks.Torch).to_numpy[self.dtype]))
+
+    def tensor_at(a):
+        kept = tulle.to_device(a)
+        memory = np.frombuffer((ctypes.c_char * max(a.nbytes, 1)).from_address(kept._bytes.address), a.dtype, a.size).reshape(a.shape)
+        t = module.from_numpy(memory).as_subclass(Tensor)
+        t.kept = kept
+        return t
+
+    def csr_at(A, index=np.int32):
+        arrays = [tensor_at(a) for a in (A.indptr.astype(index), A.indices.astype(index), A.data)]
+        made = module.sparse_csr_tensor(*(a.as_subclass(module.Tensor) for a in arrays), size=A.shape, check_invariants=True)
+        made.__class__, made.kept = Tensor, arrays                   # sparse tensors have no as_subclass
+        return made
+
+    framework = _frameworks.Torch()
+    framework.raw_stream, framework.capturing, framework.used_on = lambda device: 0, lambda: False, lambda *_: None
+    framework.empty = lambda shape, dtype, device: tensor_at(np.zeros(shape, dtype))
+    framework.astype = lambda a, dtype: tensor_at(np.ascontiguousarray(numbers(a).astype(dtype)))
+    framework.contiguous = lambda a: tensor_at(np.ascontiguousarray(numbers(a)))
+    monkeypatch.setattr(_frameworks, "_frameworks", {_frameworks.Torch: framework})
+    monkeypatch.setattr(_frameworks, "_torch", framework)
+    monkeypatch.setattr(module, "tensor_at", tensor_at, raising=False)
+    monkeypatch.setattr(module, "csr_at", csr_at, raising=False)
+    return module
+
+
+simulated = pytest.mark.skipif(not _core.gpus() or not _core.gpus()[0]["simulated"], reason="needs the simulated GPU")
+
+
+def numbers(t):
+    """What a tensor holds when all that is queued is done."""
+    tulle._context.context_of(None, device=0)._place(0, 0).synchronize()
+    return t.detach().cpu().numpy().copy()
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """How often a matrix of the caller's was taken apart."""
+    from tulle import _operations
+
+    seen = []
+    taken_apart = _operations.sparse
+    monkeypatch.setattr(_operations, "sparse", lambda A, shape=None: seen.append(A) or taken_apart(A, shape))
+    return seen
+
+
+@simulated
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_a_matrix_is_bound_to_its_product(torch, looks, index):
+    A = random_matrix(60, 40, 0.1)
+    M, x, out = torch.csr_at(A, index), torch.tensor_at(whole_numbers(40)), torch.tensor_at(np.ones(60))
+    want = A @ whole_numbers(40)
+    for k in range(3):
+        np.testing.assert_array_equal(numbers(tulle.spmv(M, x)), want)
+        assert len(looks) == 1
+    assert tulle.spmv(M, x, out, alpha=2.0, beta=3.0) is out and len(looks) == 1
+    np.testing.assert_array_equal(numbers(out), 2 * want + 3)
+    M.kept[2].as_subclass(torch.Tensor).mul_(2)                      # values are read anew, whoever wrote them
+    np.testing.assert_array_equal(numbers(tulle.spmv(M, x)), 2 * want)
+    assert len(looks) == 1
+    with pytest.raises(tulle.ShapeError):
+        tulle.spmv(M, torch.tensor_at(np.ones(39)))
+    with pytest.raises(tulle.InvalidValue, match="no out"):
+        tulle.spmv(M, x, beta=1.0)
+    long = torch.tensor_at(whole_numbers(80))
+    np.testing.assert_array_equal(numbers(tulle.spmv(M, long[::2])), 2 * (A @ whole_numbers(80)[::2]))
+    before = len(looks)
+    M.col_indices()[3] = 40                                          # torch counts it
+    with pytest.raises(tulle.InvalidValue):
+        tulle.spmv(M, x)
+    assert len(looks) == before + 1
+
+
+@simulated
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+def test_spmm_without_a_plan_keeps_one(torch, looks):
+    from tulle import _patterns
+
+    A = random_matrix(60, 40, 0.1, np.float32)
+    before = len(_patterns._recent)
+    M, X = torch.csr_at(A), whole_numbers((40, 8), np.float32)
+    B, place = torch.tensor_at(X), tulle._context.context_of(None, device=0)._place(0, 0)
+    for _ in range(3):
+        np.testing.assert_array_equal(numbers(tulle.spmm(M, B)), A @ X)
+    assert len(looks) == 1 and len(_patterns._recent) == before + 1
+    out, allocated = torch.tensor_at(np.full((60, 8), 7.0, np.float32)), place.allocations
+    assert tulle.spmm(M, B, out) is out and place.allocations == allocated
+    assert (out.cpu().numpy() == 7).all()                            # queued: nothing waited
+    np.testing.assert_array_equal(numbers(out), A @ X)
+    M.kept[2].as_subclass(torch.Tensor).mul_(2)
+    np.testing.assert_array_equal(numbers(tulle.spmm(M, B)), 2 * (A @ X))
+    bound = _patterns.bound_to(id(M))
+    next(iter(bound.plans.values()))._values_in_place = False        # as plans with copies of values have it
+    M.kept[2].as_subclass(torch.Tensor).mul_(2)
+    np.testing.assert_array_equal(numbers(tulle.spmm(M, B)), 4 * (A @ X))
+    for n in range(1, _patterns.MOST_PLANS + 3):
+        tulle.spmm(M, torch.tensor_at(whole_numbers((40, n), np.float32)))
+    assert len(_patterns._recent) == _patterns.MOST_PLANS == len(bound.plans)
+    watch = weakref.ref(M.kept[2].kept)
+    del M, bound, B
+    looks.clear()
+    gc.collect()
+    assert not [b for b in _patterns._recent.values() if b.ref() is None] and watch() is None
+
+
+@simulated
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+def test_plans_called_with_tensors(torch):
+    A = random_matrix(60, 40, 0.1)
+    M, x, X = torch.csr_at(A), whole_numbers(40), whole_numbers((40, 8))
+    plan, many = tulle.plan_spmv(M), tulle.plan_spmm(M, 8)
+    np.testing.assert_array_equal(numbers(plan(torch.tensor_at(x))), A @ x)
+    np.testing.assert_array_equal(numbers(many(torch.tensor_at(X))), A @ X)
+    wide = torch.tensor_at(X)
+    np.testing.assert_array_equal(numbers(many(wide[:, ::2])), A @ X[:, ::2])
+    for p, right, wrong in ((plan, x, np.ones(60, np.float32)), (many, X, np.ones((60, 8), np.float32))):
+        with pytest.raises(tulle.UnsupportedType, match="out is"):
+            p(torch.tensor_at(right), torch.tensor_at(wrong))
+        with pytest.raises(tulle.InvalidValue, match="no out"):
+            p(torch.tensor_at(right), beta=2.0)
