@@ -386,6 +386,96 @@ def test_a_framework_makes_results_and_converts(cupy, asked):
     np.testing.assert_array_equal(sp.csr_array((C[2].get(), C[1].get(), C[0].get()), shape=(30, 30)).toarray(), (A @ A.T).toarray())
 
 
+@pytest.fixture(params=["_matmul_dispatch", "__mul__"], ids=["CuPy 14", "CuPy 13"])
+def cupyx(cupy, request, monkeypatch):
+    """Modules that look like cupyx.scipy.sparse, whose own functions only say that they were called."""
+    import sys
+    import types
+
+    modules = {name: types.ModuleType(name) for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse", "cupyx.scipy.sparse.linalg", "cupyx.scipy.sparse.linalg._solve")}
+    sparse, linalg, product = modules["cupyx.scipy.sparse"], modules["cupyx.scipy.sparse.linalg"], request.param
+
+    class base:
+        ndim = 2
+
+        def __init__(self, arrays, shape):
+            self.data, self.indices, self.indptr = arrays
+            self.shape, self.dtype = shape, self.data.dtype
+
+        def __matmul__(self, other):
+            return getattr(self, product)(other)
+
+        @property
+        def T(self):
+            return (csc_matrix if self.format == "csr" else csr_matrix)((self.data, self.indices, self.indptr), self.shape[::-1])
+
+        def host(self):
+            return getattr(sp, f"{self.format}_array")(tuple(a.get() for a in (self.data, self.indices, self.indptr)), shape=self.shape).toarray()
+
+    csr_base = type("csr_base", (base,), {"format": "csr", product: lambda self, other: "CuPy's product"})
+    csc_base = type("csc_base", (base,), {"format": "csc", product: lambda self, other: "CuPy's product"})
+    csr_matrix, csc_matrix, csr_array = type("csr_matrix", (csr_base,), {}), type("csc_matrix", (csc_base,), {}), type("csr_array", (csr_base,), {})
+    csr_array._as_csr_type = lambda self, C: csr_array((C.data, C.indices, C.indptr), C.shape)
+    sparse.csr_array = csr_array
+    sparse.csr_matrix, sparse.csc_matrix, sparse.issparse = csr_matrix, csc_matrix, lambda A: isinstance(A, base)
+    sparse.made_of = lambda A: getattr(sparse, f"{A.format}_matrix")(tuple(cupy.ndarray(a) for a in (A.data, A.indices, A.indptr)), A.shape)
+    linalg._solve = modules["cupyx.scipy.sparse.linalg._solve"]
+    linalg.spsolve_triangular = linalg._solve.spsolve_triangular = lambda A, b, *_: "CuPy's solve"
+    modules["cupyx"].scipy, modules["cupyx.scipy"].sparse, sparse.linalg = modules["cupyx.scipy"], sparse, linalg
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    return sparse
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_cupy_backend(cupy, cupyx, format):
+    A, L = random_matrix(40, 40, 0.1, format=format), triangle(40, format=format)
+    M, x, X = cupyx.made_of(A), cupy.ndarray(whole_numbers(40)), cupy.ndarray(whole_numbers((40, 4)))
+    original = cupyx.linalg.spsolve_triangular
+    before, passed = tulle.cupy_backend.calls, tulle.cupy_backend.passed_on
+    assert M @ x == "CuPy's product"
+    with tulle.cupy_backend():
+        for _ in range(3):
+            np.testing.assert_array_equal((M @ x).get(), A @ whole_numbers(40))
+        np.testing.assert_array_equal((M @ X).get(), A @ whole_numbers((40, 4)))
+        for other in ("csr", "csc"):
+            C = M @ cupyx.made_of(A.asformat(other))
+            assert C.format == "csr"
+            np.testing.assert_array_equal(C.host(), (A @ A).toarray())
+        np.testing.assert_allclose(L @ cupyx.linalg.spsolve_triangular(cupyx.made_of(L), x).get(), whole_numbers(40), atol=1e-12)
+        both = cupyx.made_of((L + sp.triu(random_matrix(40, 40), 1)).asformat(format))     # the other triangle is not read, as in CuPy
+        np.testing.assert_allclose(L @ cupyx.linalg._solve.spsolve_triangular(both, x).get(), whole_numbers(40), atol=1e-12)
+        assert tulle.cupy_backend.calls == before + 8 and tulle.cupy_backend.passed_on == passed
+        assert M @ 2.0 == "CuPy's product" and M @ cupy.ndarray(np.ones(40, complex)) == "CuPy's product"
+        assert M @ cupy.ndarray(np.ones(39)) == "CuPy's product"                           # CuPy has its own errors
+        zero = cupyx.made_of(sp.csr_array((np.zeros(40), np.arange(40, dtype=np.int32), np.arange(41, dtype=np.int32))))
+        assert cupyx.linalg.spsolve_triangular(zero, x) == "CuPy's solve"
+        assert tulle.cupy_backend.passed_on == passed + 4
+        M = cupyx.made_of(A.tocsr())
+        array = cupyx.csr_array((M.data, M.indices, M.indptr), M.shape)
+        assert type(array @ array) is cupyx.csr_array and type(M @ M) is cupyx.csr_matrix
+    assert cupyx.linalg.spsolve_triangular is original and M @ x == "CuPy's product"
+
+
+def test_a_cupy_matrix_is_bound_to_its_product(cupy, cupyx):
+    from tulle import _patterns
+
+    A = random_matrix(40, 40, 0.1)
+    M, x = cupyx.made_of(A), cupy.ndarray(whole_numbers(40))
+    for _ in range(2):
+        np.testing.assert_array_equal(tulle.spmv(M, x).get(), A @ whole_numbers(40))
+    assert _patterns.bound_to(id(M)).products
+    M.data = cupy.ndarray(3 * A.data)                                # another array
+    np.testing.assert_array_equal(tulle.spmv(M, x).get(), 3 * (A @ whole_numbers(40)))
+    shifted = A.indices[::-1].copy()
+    M.indices = cupy.ndarray(shifted)
+    np.testing.assert_array_equal(tulle.spmv(M, x).get(), 3 * (sp.csr_array((A.data, shifted, A.indptr), shape=A.shape) @ whole_numbers(40)))
+    key = id(M)
+    del M
+    gc.collect()
+    assert _patterns.bound_to(key) is None
+
+
 # ---- CPU tensors of torch that say they are on a GPU, in the memory of the simulated one
 
 
