@@ -602,6 +602,23 @@ def test_spmm_without_a_plan_keeps_one(torch, looks):
 
 @simulated
 @pytest.mark.filterwarnings("ignore:Sparse CSR")
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("product", [tulle.spmv, tulle.spmm])
+def test_check_always_sees_writes_that_torch_does_not_count(torch, product, index):
+    A = random_matrix(60, 40, 0.1)
+    M, x = torch.csr_at(A, index), whole_numbers(40 if product is tulle.spmv else (40, 8))
+    v = torch.tensor_at(x)
+    for _ in range(2):
+        np.testing.assert_array_equal(numbers(product(M, v)), A @ x)
+    turned = A.indices[::-1].copy()
+    M.kept[1].as_subclass(torch.Tensor).copy_(torch.from_numpy(turned.astype(index)))
+    want = sp.csr_array((A.data, turned, A.indptr), shape=A.shape) @ x
+    np.testing.assert_array_equal(numbers(product(M, v, check="always")), want)
+    np.testing.assert_array_equal(numbers(product(M, v)), want)
+
+
+@simulated
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
 def test_plans_called_with_tensors(torch):
     A = random_matrix(60, 40, 0.1)
     M, x, X = torch.csr_at(A), whole_numbers(40), whole_numbers((40, 8))

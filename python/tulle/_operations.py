@@ -12,7 +12,7 @@ from ._arrays import Sparse, common_dtype, dense, dtype_of, fall_back, give_back
 from ._context import Context, context_of
 from ._errors import InvalidValue, ShapeError, UnsupportedType
 from ._frameworks import BF16, F16, F32, F64, I32, NAMES, Foreign, ResultAt, adopt, operand_at
-from ._patterns import bind, bound_to, keep_plan, recall, remember
+from ._patterns import bind, bound_to, forget, keep_plan, recall, remember
 from ._plans import Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, with_lines
 
 __all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "sddmm", "attention", "plan_spmv", "plan_spmm", "plan_sddmm", "plan_spgemm", "plan_solve_triangular"]
@@ -88,6 +88,8 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
             return y
     a = sparse(A, shape)
     if a.framework is not None:
+        if check == "always":
+            forget(a)
         return spmv_at(A, a, x, out, transpose, alpha, beta, dtype, check, strict, context)
     x_array, as_torch = dense(x, "x")
     if x_array.ndim != 1:
@@ -178,6 +180,8 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
             return C
     a = sparse(A, shape)
     if a.framework is not None:
+        if check == "always":
+            forget(a)
         t = dtype_at(dtype, a, B)
         if t not in NAMES:
             fall_back("SpMM", t, strict, a.framework.name)

@@ -62,6 +62,13 @@ def remember(a: Any, lanes: int | None = None, order: tuple[bool, bool] | None =
         known.indices = a.indices
 
 
+def forget(a: Any) -> None:
+    """Drops what is known of a matrix, so that its arrays are looked through again."""
+    if a.owners:
+        _known.pop(id(a.owners[0]), None)
+        _forget(id(a.source))
+
+
 # ---- matrices that are one object: a sparse tensor of torch, a matrix of CuPy
 
 _bound: dict[int, "Bound"] = {}
