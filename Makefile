@@ -20,7 +20,7 @@ VENV    := build/python-venv
 PYTHON_BUILD := -C build-dir=build/python -C cmake.define.TULLE_PYTHON_CLI=ON -C cmake.define.TULLE_PYTHON_REFERENCE=ON \
 	$(if $(LIBRARY),-C cmake.define.tulle_DIR=$(abspath build/python-prefix/lib/cmake/tulle))
 
-.PHONY: cluster-test help docs dashboard pages-test demo test bench install python python-torch python-sim notebooks wheel clean check format reference asan tsan sim fuzz ci
+.PHONY: cluster-test help docs dashboard pages-test demo test bench install python python-torch python-sim notebooks wheel wheel-test clean check format reference asan tsan sim fuzz ci
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo "make python-sim            its tests with arrays on the simulated GPU"
 	@echo "make notebooks             the notebooks of docs/notebooks, executed, in build/notebooks"
 	@echo "make wheel                 the Python package as a wheel in build/wheels"
+	@echo "make wheel-test            the wheel looked at by auditwheel, and used in an empty environment"
 	@echo "make check                 layers of the source tree; every header compiled alone"
 	@echo "make format                format all sources (clang-format 14)"
 	@echo "make reference             reference of the public headers (Doxygen): build/reference/html/index.html"
@@ -114,6 +115,10 @@ notebooks: $(VENV)/.ready
 wheel: $(VENV)/.ready
 	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(VENV)/bin/pip wheel --quiet --no-build-isolation --no-deps -C build-dir=build/python-wheel -w build/wheels .
 	@ls build/wheels
+
+# auditwheel, and the wheel in an empty environment.
+wheel-test: wheel
+	tools/check_wheel "$$(ls -t build/wheels/tulle-*.whl | head -n 1)"
 
 $(VENV)/.ready: python/requirements.txt
 	$(PYTHON) -m venv $(VENV)

@@ -1,6 +1,7 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
 """The documentation site (`make docs`): Sphinx with MyST; the C++ reference comes from Doxygen through Breathe, the Python one from docstrings."""
+import json
 import pathlib
 import re
 import subprocess
@@ -13,7 +14,7 @@ project = "tulle"
 copyright = "the authors of tulle"
 version = release = re.search(r"project\(tulle VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 root_doc = "site/index"
-exclude_patterns = ["index.md", "requirements.txt"]
+exclude_patterns = ["index.md", "requirements.txt", "notebooks"]
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "sphinx_design"]
 # The Python reference is read from the docstrings; what is compiled or large stays away.
 sys.path.insert(0, str(ROOT / "python"))
@@ -50,6 +51,44 @@ def write_reference(app):
             page.write_text(text)
 
 
+def write_notebooks(app):
+    """Writes a page for every notebook, with the outputs that `make notebooks` left, where it ran."""
+    folder = ROOT / "docs/site/notebooks"
+    folder.mkdir(exist_ok=True)
+    for notebook in sorted((ROOT / "docs/notebooks").glob("*.ipynb")):
+        executed = ROOT / "build/notebooks" / notebook.name
+        cells = json.loads(notebook.read_text())["cells"]
+        if executed.exists():
+            again = json.loads(executed.read_text())["cells"]
+            cells = again if [c["source"] for c in again] == [c["source"] for c in cells] else cells      # else from before a change
+        text = "\n\n".join(filter(None, map(page_of_cell, cells))) + "\n"
+        page = folder / f"{notebook.stem}.md"
+        if not page.exists() or page.read_text() != text:
+            page.write_text(text)
+
+
+def page_of_cell(cell):
+    """A cell as MyST: text as it is, code with what it printed and showed."""
+    source = "".join(cell["source"])
+    if cell["cell_type"] != "code":
+        return source
+    parts = [fenced("python", source)]
+    for output in cell["outputs"]:
+        data = output.get("data", {})
+        if "text" in output:
+            parts.append(fenced("text", "".join(output["text"])))
+        elif "image/png" in data:
+            parts.append(fenced("{raw} html", f'<img alt="what the cell draws" src="data:image/png;base64,{"".join(data["image/png"]).strip()}">'))
+        elif "text/plain" in data:
+            parts.append(fenced("text", "".join(data["text/plain"])))
+    return "\n\n".join(parts)
+
+
+def fenced(kind, text):
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}{kind}\n{text.rstrip()}\n{fence}"
+
+
 def link_sources(app, docname, source):
     """Links to files outside of docs/ are for readers of the repository: here only their words stay."""
     def replaced(match):
@@ -63,4 +102,5 @@ def link_sources(app, docname, source):
 
 def setup(app):
     app.connect("builder-inited", write_reference)
+    app.connect("builder-inited", write_notebooks)
     app.connect("source-read", link_sources)

@@ -58,6 +58,8 @@ def overhead(torch):
     T = torch.sparse_csr_tensor(arrays[0].int(), arrays[1], arrays[2], size=A.shape)
     calls = {"plan(x)": lambda: plan(x), "plan(x, out)": lambda: plan(x, y), "the library's call": lambda: core(*at),
              "spmv(A, x)": lambda: tulle.spmv(T, x), "spmv(A, x, out)": lambda: tulle.spmv(T, x, y), "torch's A @ x": lambda: T @ x}
+    B, C, many = torch.ones(64, 32, dtype=torch.float64, device="cuda"), torch.empty(64, 32, dtype=torch.float64, device="cuda"), tulle.plan_spmm(T, 32)
+    calls |= {"plan_spmm(B)": lambda: many(B), "spmm(A, B)": lambda: tulle.spmm(T, B), "spmm(A, B, out)": lambda: tulle.spmm(T, B, C), "torch's A @ B": lambda: T @ B}
     for name, call in calls.items():
         best = float("inf")
         for _ in range(20):
@@ -92,7 +94,7 @@ def contenders_of(operation, A, torch, cupy, sparse):
         found = {"tulle plan": lambda: plan(B), "tulle": lambda: tulle.spmm(T, B), "torch": lambda: T @ B}
         if cupy:
             Bc = cupy.asarray(B)
-            found |= {"cupy": lambda: C @ Bc}
+            found |= {"tulle (cupy)": lambda: tulle.spmm(C, Bc), "cupy": lambda: C @ Bc}
     elif operation == "spgemm":
         found = {"tulle": lambda: tulle.spgemm(T, T), "torch": lambda: T @ T} | ({"cupy": lambda: C @ C} if cupy else {})
         plan = tulle.plan_spgemm(T, T)

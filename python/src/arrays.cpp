@@ -306,6 +306,7 @@ Compressed Compressed::with_values_at(Address other, offset_t size, nb::handle o
 
 void bind_arrays(nb::module_& m)
 {
+    m.def("available_threads", &available_threads);
     nb::class_<Place>(m, "Context")
         .def(nb::init<int, bool, std::size_t>(), "threads"_a, "deterministic"_a, "budget"_a)
         .def(nb::init<int, Address, bool, std::size_t>(), "device"_a, "stream"_a, "deterministic"_a, "budget"_a)

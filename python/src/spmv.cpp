@@ -122,23 +122,36 @@ int direct_lanes(Place& place, offset_t rows, offset_t cols, offset_t nonzeros, 
     return policy.kernel == spmv::Kernel::rows ? policy.lanes : 0;
 }
 
+// Products without a plan with one matrix by rows that was looked through; its arrays are kept by the Python side.
 template <class V, class M>
-void multiply_direct_at(Place& place, offset_t rows, offset_t cols, offset_t nonzeros, Address indptr, bool narrow,
-                        Address indices, Address data, int lanes, Address x, offset_t x_size, Address y, double alpha,
-                        double beta)
-{
-    const Context& ctx = place.get();
-    const auto a = rows_at<M>(rows, cols, nonzeros, indptr, narrow, indices, data);
-    const spmv::Policy policy{lanes > 0 ? spmv::Kernel::rows : spmv::Kernel::split, lanes};
-    const nb::gil_scoped_release free;
-    spmv::multiply_direct(ctx, a, policy, static_cast<V>(alpha), span_at<const V>(x, x_size), static_cast<V>(beta),
-                          span_at<V>(y, rows));
-}
+class SpmvDirect {
+public:
+    SpmvDirect(offset_t rows, offset_t cols, offset_t nonzeros, Address indptr, bool narrow, Address indices,
+               Address data, int lanes)
+        : a_(rows_at<M>(rows, cols, nonzeros, indptr, narrow, indices, data)),
+          policy_{lanes > 0 ? spmv::Kernel::rows : spmv::Kernel::split, lanes},
+          rows_(rows)
+    {}
+
+    void run(Place& place, Address x, offset_t x_size, Address y, double alpha, double beta) const
+    {
+        const Context& ctx = place.get();
+        const nb::gil_scoped_release free;
+        spmv::multiply_direct(ctx, a_, policy_, static_cast<V>(alpha), span_at<const V>(x, x_size),
+                              static_cast<V>(beta), span_at<V>(y, rows_));
+    }
+
+private:
+    AnyCsr<M> a_;
+    spmv::Policy policy_;
+    offset_t rows_;
+};
 
 template <class V, class M>
-void bind(nb::module_& m, const char* plan, const std::string& once)
+void bind(nb::module_& m, const char* plan, const char* direct, const std::string& once)
 {
     using P = SpmvPlan<V, M>;
+    using D = SpmvDirect<V, M>;
     nb::class_<P>(m, plan)
         .def(nb::init<Place&, const Compressed&, bool, const std::string&>(), "context"_a, "a"_a, "transpose"_a,
              "policy"_a)
@@ -151,8 +164,10 @@ void bind(nb::module_& m, const char* plan, const std::string& once)
         .def_prop_ro("nbytes", &P::bytes);
     m.def(once.c_str(), &multiply_once<V, M>, "context"_a, "a"_a, "transpose"_a, "x"_a.noconvert(), "y"_a.noconvert(),
           "alpha"_a, "beta"_a);
-    m.def((once + "_direct").c_str(), &multiply_direct_at<V, M>, "context"_a, "rows"_a, "cols"_a, "nonzeros"_a,
-          "indptr"_a, "narrow"_a, "indices"_a, "data"_a, "lanes"_a, "x"_a, "x_size"_a, "y"_a, "alpha"_a, "beta"_a);
+    nb::class_<D>(m, direct)
+        .def(nb::init<offset_t, offset_t, offset_t, Address, bool, Address, Address, int>(), "rows"_a, "cols"_a,
+             "nonzeros"_a, "indptr"_a, "narrow"_a, "indices"_a, "data"_a, "lanes"_a)
+        .def("run", &D::run, "context"_a, "x"_a, "x_size"_a, "y"_a, "alpha"_a, "beta"_a);
     m.def((once + "_at").c_str(), &multiply_once_at<V, M>, "context"_a, "a"_a, "transpose"_a, "x"_a, "x_size"_a, "y"_a,
           "y_size"_a, "alpha"_a, "beta"_a);
 }
@@ -163,9 +178,9 @@ void bind_spmv(nb::module_& m)
 {
     m.def("direct_lanes", &direct_lanes, "context"_a, "rows"_a, "cols"_a, "nonzeros"_a, "indptr"_a, "narrow"_a,
           "indices"_a);
-    bind<double, double>(m, "SpmvPlan_f64", "spmv_f64");
-    bind<float, float>(m, "SpmvPlan_f32", "spmv_f32");
-    bind<double, float>(m, "SpmvPlan_f64_f32", "spmv_f64_f32");
+    bind<double, double>(m, "SpmvPlan_f64", "SpmvDirect_f64", "spmv_f64");
+    bind<float, float>(m, "SpmvPlan_f32", "SpmvDirect_f32", "spmv_f32");
+    bind<double, float>(m, "SpmvPlan_f64_f32", "SpmvDirect_f64_f32", "spmv_f64_f32");
 }
 
 }  // namespace tulle::python

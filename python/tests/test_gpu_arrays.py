@@ -384,3 +384,251 @@ def test_a_framework_makes_results_and_converts(cupy, asked):
         tulle.plan_spmv((arrays[0], bad, arrays[2]), shape=A.shape)
     C = tulle.spgemm(arrays, arrays, shape_a=A.shape, shape_b=A.shape, transpose_b=True)
     np.testing.assert_array_equal(sp.csr_array((C[2].get(), C[1].get(), C[0].get()), shape=(30, 30)).toarray(), (A @ A.T).toarray())
+
+
+@pytest.fixture(params=["_matmul_dispatch", "__mul__"], ids=["CuPy 14", "CuPy 13"])
+def cupyx(cupy, request, monkeypatch):
+    """Modules that look like cupyx.scipy.sparse, whose own functions only say that they were called."""
+    import sys
+    import types
+
+    modules = {name: types.ModuleType(name) for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse", "cupyx.scipy.sparse.linalg", "cupyx.scipy.sparse.linalg._solve")}
+    sparse, linalg, product = modules["cupyx.scipy.sparse"], modules["cupyx.scipy.sparse.linalg"], request.param
+
+    class base:
+        ndim = 2
+
+        def __init__(self, arrays, shape):
+            self.data, self.indices, self.indptr = arrays
+            self.shape, self.dtype = shape, self.data.dtype
+
+        def __matmul__(self, other):
+            return getattr(self, product)(other)
+
+        @property
+        def T(self):
+            return (csc_matrix if self.format == "csr" else csr_matrix)((self.data, self.indices, self.indptr), self.shape[::-1])
+
+        def host(self):
+            return getattr(sp, f"{self.format}_array")(tuple(a.get() for a in (self.data, self.indices, self.indptr)), shape=self.shape).toarray()
+
+    csr_base = type("csr_base", (base,), {"format": "csr", product: lambda self, other: "CuPy's product"})
+    csc_base = type("csc_base", (base,), {"format": "csc", product: lambda self, other: "CuPy's product"})
+    csr_matrix, csc_matrix, csr_array = type("csr_matrix", (csr_base,), {}), type("csc_matrix", (csc_base,), {}), type("csr_array", (csr_base,), {})
+    csr_array._as_csr_type = lambda self, C: csr_array((C.data, C.indices, C.indptr), C.shape)
+    sparse.csr_array = csr_array
+    sparse.csr_matrix, sparse.csc_matrix, sparse.issparse = csr_matrix, csc_matrix, lambda A: isinstance(A, base)
+    sparse.made_of = lambda A: getattr(sparse, f"{A.format}_matrix")(tuple(cupy.ndarray(a) for a in (A.data, A.indices, A.indptr)), A.shape)
+    linalg._solve = modules["cupyx.scipy.sparse.linalg._solve"]
+    linalg.spsolve_triangular = linalg._solve.spsolve_triangular = lambda A, b, *_: "CuPy's solve"
+    modules["cupyx"].scipy, modules["cupyx.scipy"].sparse, sparse.linalg = modules["cupyx.scipy"], sparse, linalg
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    return sparse
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_cupy_backend(cupy, cupyx, format):
+    A, L = random_matrix(40, 40, 0.1, format=format), triangle(40, format=format)
+    M, x, X = cupyx.made_of(A), cupy.ndarray(whole_numbers(40)), cupy.ndarray(whole_numbers((40, 4)))
+    original = cupyx.linalg.spsolve_triangular
+    before, passed = tulle.cupy_backend.calls, tulle.cupy_backend.passed_on
+    assert M @ x == "CuPy's product"
+    with tulle.cupy_backend():
+        for _ in range(3):
+            np.testing.assert_array_equal((M @ x).get(), A @ whole_numbers(40))
+        np.testing.assert_array_equal((M @ X).get(), A @ whole_numbers((40, 4)))
+        for other in ("csr", "csc"):
+            C = M @ cupyx.made_of(A.asformat(other))
+            assert C.format == "csr"
+            np.testing.assert_array_equal(C.host(), (A @ A).toarray())
+        np.testing.assert_allclose(L @ cupyx.linalg.spsolve_triangular(cupyx.made_of(L), x).get(), whole_numbers(40), atol=1e-12)
+        both = cupyx.made_of((L + sp.triu(random_matrix(40, 40), 1)).asformat(format))     # the other triangle is not read, as in CuPy
+        np.testing.assert_allclose(L @ cupyx.linalg._solve.spsolve_triangular(both, x).get(), whole_numbers(40), atol=1e-12)
+        assert tulle.cupy_backend.calls == before + 8 and tulle.cupy_backend.passed_on == passed
+        assert M @ 2.0 == "CuPy's product" and M @ cupy.ndarray(np.ones(40, complex)) == "CuPy's product"
+        assert M @ cupy.ndarray(np.ones(39)) == "CuPy's product"                           # CuPy has its own errors
+        zero = cupyx.made_of(sp.csr_array((np.zeros(40), np.arange(40, dtype=np.int32), np.arange(41, dtype=np.int32))))
+        assert cupyx.linalg.spsolve_triangular(zero, x) == "CuPy's solve"
+        assert tulle.cupy_backend.passed_on == passed + 4
+        M = cupyx.made_of(A.tocsr())
+        array = cupyx.csr_array((M.data, M.indices, M.indptr), M.shape)
+        assert type(array @ array) is cupyx.csr_array and type(M @ M) is cupyx.csr_matrix
+    assert cupyx.linalg.spsolve_triangular is original and M @ x == "CuPy's product"
+
+
+def test_a_cupy_matrix_is_bound_to_its_product(cupy, cupyx):
+    from tulle import _patterns
+
+    A = random_matrix(40, 40, 0.1)
+    M, x = cupyx.made_of(A), cupy.ndarray(whole_numbers(40))
+    for _ in range(2):
+        np.testing.assert_array_equal(tulle.spmv(M, x).get(), A @ whole_numbers(40))
+    assert _patterns.bound_to(id(M)).products
+    M.data = cupy.ndarray(3 * A.data)                                # another array
+    np.testing.assert_array_equal(tulle.spmv(M, x).get(), 3 * (A @ whole_numbers(40)))
+    shifted = A.indices[::-1].copy()
+    M.indices = cupy.ndarray(shifted)
+    np.testing.assert_array_equal(tulle.spmv(M, x).get(), 3 * (sp.csr_array((A.data, shifted, A.indptr), shape=A.shape) @ whole_numbers(40)))
+    key = id(M)
+    del M
+    gc.collect()
+    assert _patterns.bound_to(key) is None
+
+
+# ---- CPU tensors of torch that say they are on a GPU, in the memory of the simulated one
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    module = pytest.importorskip("torch", reason="torch is not installed (make python-torch installs it)")
+    import ctypes
+
+    from tulle import _frameworks
+
+    class Tensor(module.Tensor):
+        is_cuda = property(lambda self: True)
+
+        def get_device(self):
+            return 0
+
+        def new_empty(self, *shape):
+            return module.tensor_at(np.full(shape, np.nan, _frameworks.the(_frameworks.Torch).to_numpy[self.dtype]))
+
+    def tensor_at(a):
+        kept = tulle.to_device(a)
+        memory = np.frombuffer((ctypes.c_char * max(a.nbytes, 1)).from_address(kept._bytes.address), a.dtype, a.size).reshape(a.shape)
+        t = module.from_numpy(memory).as_subclass(Tensor)
+        t.kept = kept
+        return t
+
+    def csr_at(A, index=np.int32):
+        arrays = [tensor_at(a) for a in (A.indptr.astype(index), A.indices.astype(index), A.data)]
+        made = module.sparse_csr_tensor(*(a.as_subclass(module.Tensor) for a in arrays), size=A.shape, check_invariants=True)
+        made.__class__, made.kept = Tensor, arrays                   # sparse tensors have no as_subclass
+        return made
+
+    framework = _frameworks.Torch()
+    framework.raw_stream, framework.capturing, framework.used_on = lambda device: 0, lambda: False, lambda *_: None
+    framework.empty = lambda shape, dtype, device: tensor_at(np.zeros(shape, dtype))
+    framework.astype = lambda a, dtype: tensor_at(np.ascontiguousarray(numbers(a).astype(dtype)))
+    framework.contiguous = lambda a: tensor_at(np.ascontiguousarray(numbers(a)))
+    monkeypatch.setattr(_frameworks, "_frameworks", {_frameworks.Torch: framework})
+    monkeypatch.setattr(_frameworks, "_torch", framework)
+    monkeypatch.setattr(module, "tensor_at", tensor_at, raising=False)
+    monkeypatch.setattr(module, "csr_at", csr_at, raising=False)
+    return module
+
+
+simulated = pytest.mark.skipif(not _core.gpus() or not _core.gpus()[0]["simulated"], reason="needs the simulated GPU")
+
+
+def numbers(t):
+    """What a tensor holds when all that is queued is done."""
+    tulle._context.context_of(None, device=0)._place(0, 0).synchronize()
+    return t.detach().cpu().numpy().copy()
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """How often a matrix of the caller's was taken apart."""
+    from tulle import _operations
+
+    seen = []
+    taken_apart = _operations.sparse
+    monkeypatch.setattr(_operations, "sparse", lambda A, shape=None: seen.append(A) or taken_apart(A, shape))
+    return seen
+
+
+@simulated
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_a_matrix_is_bound_to_its_product(torch, looks, index):
+    A = random_matrix(60, 40, 0.1)
+    M, x, out = torch.csr_at(A, index), torch.tensor_at(whole_numbers(40)), torch.tensor_at(np.ones(60))
+    want = A @ whole_numbers(40)
+    for k in range(3):
+        np.testing.assert_array_equal(numbers(tulle.spmv(M, x)), want)
+        assert len(looks) == 1
+    assert tulle.spmv(M, x, out, alpha=2.0, beta=3.0) is out and len(looks) == 1
+    np.testing.assert_array_equal(numbers(out), 2 * want + 3)
+    M.kept[2].as_subclass(torch.Tensor).mul_(2)                      # values are read anew, whoever wrote them
+    np.testing.assert_array_equal(numbers(tulle.spmv(M, x)), 2 * want)
+    assert len(looks) == 1
+    with pytest.raises(tulle.ShapeError):
+        tulle.spmv(M, torch.tensor_at(np.ones(39)))
+    with pytest.raises(tulle.InvalidValue, match="no out"):
+        tulle.spmv(M, x, beta=1.0)
+    long = torch.tensor_at(whole_numbers(80))
+    np.testing.assert_array_equal(numbers(tulle.spmv(M, long[::2])), 2 * (A @ whole_numbers(80)[::2]))
+    before = len(looks)
+    M.col_indices()[3] = 40                                          # torch counts it
+    with pytest.raises(tulle.InvalidValue):
+        tulle.spmv(M, x)
+    assert len(looks) == before + 1
+
+
+@simulated
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+def test_spmm_without_a_plan_keeps_one(torch, looks):
+    from tulle import _patterns
+
+    A = random_matrix(60, 40, 0.1, np.float32)
+    before = len(_patterns._recent)
+    M, X = torch.csr_at(A), whole_numbers((40, 8), np.float32)
+    B, place = torch.tensor_at(X), tulle._context.context_of(None, device=0)._place(0, 0)
+    for _ in range(3):
+        np.testing.assert_array_equal(numbers(tulle.spmm(M, B)), A @ X)
+    assert len(looks) == 1 and len(_patterns._recent) == before + 1
+    out, allocated = torch.tensor_at(np.full((60, 8), 7.0, np.float32)), place.allocations
+    assert tulle.spmm(M, B, out) is out and place.allocations == allocated
+    assert (out.cpu().numpy() == 7).all()                            # queued: nothing waited
+    np.testing.assert_array_equal(numbers(out), A @ X)
+    M.kept[2].as_subclass(torch.Tensor).mul_(2)
+    np.testing.assert_array_equal(numbers(tulle.spmm(M, B)), 2 * (A @ X))
+    bound = _patterns.bound_to(id(M))
+    next(iter(bound.plans.values()))._values_in_place = False        # as plans with copies of values have it
+    M.kept[2].as_subclass(torch.Tensor).mul_(2)
+    np.testing.assert_array_equal(numbers(tulle.spmm(M, B)), 4 * (A @ X))
+    for n in range(1, _patterns.MOST_PLANS + 3):
+        tulle.spmm(M, torch.tensor_at(whole_numbers((40, n), np.float32)))
+    assert len(_patterns._recent) == _patterns.MOST_PLANS == len(bound.plans)
+    watch = weakref.ref(M.kept[2].kept)
+    del M, bound, B
+    looks.clear()
+    gc.collect()
+    assert not [b for b in _patterns._recent.values() if b.ref() is None] and watch() is None
+
+
+@simulated
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("product", [tulle.spmv, tulle.spmm])
+def test_check_always_sees_writes_that_torch_does_not_count(torch, product, index):
+    A = random_matrix(60, 40, 0.1)
+    M, x = torch.csr_at(A, index), whole_numbers(40 if product is tulle.spmv else (40, 8))
+    v = torch.tensor_at(x)
+    for _ in range(2):
+        np.testing.assert_array_equal(numbers(product(M, v)), A @ x)
+    turned = A.indices[::-1].copy()
+    M.kept[1].as_subclass(torch.Tensor).copy_(torch.from_numpy(turned.astype(index)))
+    want = sp.csr_array((A.data, turned, A.indptr), shape=A.shape) @ x
+    np.testing.assert_array_equal(numbers(product(M, v, check="always")), want)
+    np.testing.assert_array_equal(numbers(product(M, v)), want)
+
+
+@simulated
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+def test_plans_called_with_tensors(torch):
+    A = random_matrix(60, 40, 0.1)
+    M, x, X = torch.csr_at(A), whole_numbers(40), whole_numbers((40, 8))
+    plan, many = tulle.plan_spmv(M), tulle.plan_spmm(M, 8)
+    np.testing.assert_array_equal(numbers(plan(torch.tensor_at(x))), A @ x)
+    np.testing.assert_array_equal(numbers(many(torch.tensor_at(X))), A @ X)
+    wide = torch.tensor_at(X)
+    np.testing.assert_array_equal(numbers(many(wide[:, ::2])), A @ X[:, ::2])
+    for p, right, wrong in ((plan, x, np.ones(60, np.float32)), (many, X, np.ones((60, 8), np.float32))):
+        with pytest.raises(tulle.UnsupportedType, match="out is"):
+            p(torch.tensor_at(right), torch.tensor_at(wrong))
+        with pytest.raises(tulle.InvalidValue, match="no out"):
+            p(torch.tensor_at(right), beta=2.0)

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from conftest import ROOT
 
@@ -71,3 +72,20 @@ print(took)
         assert done.stderr == "" and len(done.stdout.splitlines()) == 1
         times.append(float(done.stdout))
     assert min(times) < 0.1, times
+
+
+def test_threadpoolctl_limits_threads():
+    """OpenMP is found by threadpoolctl; calls and plans made inside have as many threads as it allows, also after others were made."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    from tulle._context import context_of
+
+    A = tulle.generate("stencil5:10")
+    tulle.spmv(A, np.ones(100))
+    assert "openmp" in {library["user_api"] for library in threadpoolctl.threadpool_info()}
+    with threadpoolctl.threadpool_limits(3, user_api="openmp"):
+        many = context_of(None).name
+        with threadpoolctl.threadpool_limits(1, user_api="openmp"):
+            assert context_of(None).name == tulle.Context().name == "cpu:1"
+            np.testing.assert_array_equal(tulle.spmv(A, np.ones(100)), A @ np.ones(100))
+        assert context_of(None).name == many
+    assert tulle.Context(threads=2).name == "cpu:2"

@@ -21,3 +21,16 @@ def test_notebook(path, tmp_path, monkeypatch):
 
 def test_there_are_notebooks():
     assert {p.stem for p in NOTEBOOKS} == {"first_steps", "scipy_to_gpu", "gcn", "amg", "choices"}
+
+
+def test_pages_of_notebooks():
+    """The site (docs/conf.py) shows text, code, and what a cell printed and drew."""
+    import runpy
+
+    page = runpy.run_path(str(ROOT / "docs/conf.py"))["page_of_cell"]
+    assert page({"cell_type": "markdown", "source": ["# Title\n", "text"]}) == "# Title\ntext"
+    outputs = [{"output_type": "stream", "text": ["a ``` b\n"]}, {"output_type": "execute_result", "data": {"text/plain": ["42"]}},
+               {"output_type": "display_data", "data": {"text/plain": ["<Figure>"], "image/png": "iVBO"}}]
+    text = page({"cell_type": "code", "source": ["print(1)\n", "42"], "outputs": outputs})
+    assert text.startswith("```python\nprint(1)\n42\n```") and "````text\na ``` b\n````" in text and "```text\n42\n```" in text
+    assert "data:image/png;base64,iVBO" in text and "<Figure>" not in text

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._context import Context
+from ._cupy import cupy_backend
 from ._errors import (DeviceError, Error, FallbackWarning, FileError, Forked, FormatError, InvalidValue, NotBuilt, OutOfMemory, PlanMismatch, ShapeError, UnsupportedType)
 from ._frameworks import DeviceArray, to_device
 from ._files import Report, build_info, doctor, generate, generators, info, read, report, spy, write
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __version__: str = _core.version
 __all__ = [
     "Context", "DeviceArray", "DeviceError", "Error", "FallbackWarning", "FileError", "Forked", "FormatError", "InvalidValue", "NotBuilt", "OutOfMemory", "Plan", "PlanMismatch", "Report",
-    "SddmmPlan", "ShapeError", "SolveReport", "SolverPlan", "SpgemmPlan", "SpmmPlan", "SpmvPlan", "TriangularPlan", "UnsupportedType", "attention", "build_info", "doctor", "generate", "generators", "info",
+    "SddmmPlan", "ShapeError", "SolveReport", "SolverPlan", "SpgemmPlan", "SpmmPlan", "SpmvPlan", "TriangularPlan", "UnsupportedType", "attention", "build_info", "cupy_backend", "doctor", "generate", "generators", "info",
     "plan_sddmm", "plan_solve", "plan_solve_triangular", "plan_spgemm", "plan_spmm", "plan_spmv", "read", "report", "scipy_backend", "sddmm", "solve", "solve_triangular", "spgemm", "spmm", "spmv", "spy", "to_device", "wrap", "write",
 ]
 

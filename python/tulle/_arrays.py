@@ -263,6 +263,8 @@ def from_arrays(A: Any, shape: Any) -> Sparse:
 
 def sparse(A: Any, shape: Any = None) -> Sparse | Foreign:
     """A sparse matrix of any kind there is."""
+    if type(A) is Foreign:
+        return A
     by_address = foreign(A, shape) if type(A) in (tuple, list) or "torch" in sys.modules or "cupyx.scipy.sparse" in sys.modules else None
     if by_address is not None:
         return by_address

@@ -85,7 +85,7 @@ class Context:
         return Context, self._settings
 
 
-_defaults: dict[bool, Context] = {}
+_defaults: dict[int, Context] = {}               # by the threads of the CPU; 0: for GPUs
 
 
 def context_of(context: Context | None, budget: int | str | None = None, device: int = -1) -> Context:
@@ -95,7 +95,7 @@ def context_of(context: Context | None, budget: int | str | None = None, device:
         return Context(name, threads, deterministic, budget)
     if context is not None:
         return context
-    on_gpu = device >= 0
-    if on_gpu not in _defaults:
-        _defaults[on_gpu] = Context("cuda" if on_gpu else "cpu")
-    return _defaults[on_gpu]
+    threads = 0 if device >= 0 else _core.available_threads()      # threadpoolctl changes them
+    if threads not in _defaults:
+        _defaults[threads] = Context("cuda" if device >= 0 else "cpu")
+    return _defaults[threads]

@@ -43,7 +43,7 @@ class Torch:
     def __init__(self) -> None:
         import torch
 
-        self.torch = torch
+        self.torch, self.tensor, self.strided = torch, torch.Tensor, torch.strided
         self.to_numpy = {getattr(torch, d): np.dtype(d) for d in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128")}
         self.to_numpy[torch.bfloat16] = BF16
         self.from_numpy = {b: a for a, b in self.to_numpy.items()}
@@ -52,6 +52,10 @@ class Torch:
 
     def dtype(self, a: Any) -> np.dtype:
         return self.to_numpy[a.dtype]
+
+    def native(self, dtype: np.dtype) -> Any:
+        """What the framework itself calls a type."""
+        return self.from_numpy[dtype]
 
     def shape(self, a: Any) -> tuple[int, ...]:
         return tuple(a.shape)
@@ -87,6 +91,26 @@ class Torch:
     def mark(self, a: Any) -> Any:
         """Changes when the numbers of an array do; None: cannot be told."""
         return None if a.is_inference() else (a.data_ptr(), a._version)
+
+    def matrix_mark(self, A: Any) -> Any:
+        """The same for a sparse tensor: the arrays that it hands out share its count."""
+        return A._version
+
+    def plain_vector(self, a: Any, device: int, n: int) -> int | None:
+        """The address of a contiguous vector with n entries on a device; None: look at it in detail."""
+        if isinstance(a, self.tensor) and a.get_device() == device and a.dim() == 1 and a.numel() == n and a.layout is self.strided and a.is_contiguous():
+            return a.data_ptr()
+        return None
+
+    def plain_rows(self, a: Any, device: int, rows: int, cols: int = -1) -> Any:
+        """The same for a matrix with contiguous rows; any number of columns for -1."""
+        if not (isinstance(a, self.tensor) and a.get_device() == device and a.dim() == 2 and a.layout is self.strided and a.is_contiguous()):
+            return None
+        r, c = a.shape
+        return _core.DenseAt(a.data_ptr(), r, c, max(c, 1), 1) if r == rows and cols in (-1, c) else None
+
+    def new_like(self, like: Any, *shape: int) -> Any:
+        return like.new_empty(*shape)
 
     def used_on(self, arrays: tuple[Any, ...], device: int, stream: int) -> None:
         """Their memory is not given to others before what is queued on the stream is done, wherever it was allocated."""
@@ -131,10 +155,13 @@ class Cupy:
     def __init__(self) -> None:
         import cupy
 
-        self.cupy = cupy
+        self.cupy, self.array = cupy, cupy.ndarray
 
     def dtype(self, a: Any) -> np.dtype:
         return a.dtype
+
+    def native(self, dtype: np.dtype) -> Any:
+        return dtype
 
     def shape(self, a: Any) -> tuple[int, ...]:
         return a.shape
@@ -158,6 +185,21 @@ class Cupy:
 
     def mark(self, a: Any) -> Any:
         return a.data.ptr
+
+    def matrix_mark(self, A: Any) -> Any:
+        """Which arrays a matrix has; they are kept, so that no others get their numbers."""
+        return id(A.indptr), id(A.indices), id(A.data)
+
+    def plain_vector(self, a: Any, device: int, n: int) -> int | None:
+        if isinstance(a, self.array) and a.shape == (n,) and (n <= 1 or a.strides[0] == a.itemsize) and a.device.id == device:
+            return a.data.ptr
+        return None
+
+    def plain_rows(self, a: Any, device: int, rows: int, cols: int = -1) -> Any:
+        return None
+
+    def new_like(self, like: Any, *shape: int) -> Any:
+        return self.empty(shape, like.dtype, like.device.id)
 
     def used_on(self, arrays: tuple[Any, ...], device: int, stream: int) -> None:
         """CuPy has no such thing: memory goes back to the stream it was allocated on."""
@@ -203,6 +245,9 @@ class Interface:
     def dtype(self, a: Any) -> np.dtype:
         return np.dtype(a.__cuda_array_interface__["typestr"])
 
+    def native(self, dtype: np.dtype) -> Any:
+        return dtype
+
     def shape(self, a: Any) -> tuple[int, ...]:
         return tuple(a.__cuda_array_interface__["shape"])
 
@@ -228,6 +273,12 @@ class Interface:
     counts_writes = False
 
     def mark(self, a: Any) -> Any:
+        return None
+
+    def plain_vector(self, a: Any, device: int, n: int) -> int | None:
+        return None
+
+    def plain_rows(self, a: Any, device: int, rows: int, cols: int = -1) -> Any:
         return None
 
     def used_on(self, arrays: tuple[Any, ...], device: int, stream: int) -> None:

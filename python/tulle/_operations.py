@@ -12,7 +12,7 @@ from ._arrays import Sparse, common_dtype, dense, dtype_of, fall_back, give_back
 from ._context import Context, context_of
 from ._errors import InvalidValue, ShapeError, UnsupportedType
 from ._frameworks import BF16, F16, F32, F64, I32, NAMES, Foreign, ResultAt, adopt, operand_at
-from ._patterns import recall, remember
+from ._patterns import bind, bound_to, forget, keep_plan, recall, remember
 from ._plans import Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, with_lines
 
 __all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "sddmm", "attention", "plan_spmv", "plan_spmm", "plan_sddmm", "plan_spgemm", "plan_solve_triangular"]
@@ -64,7 +64,7 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
         What to compute in; by default what NumPy makes of A's and x's types.
     check : bool or "always"
         Look through offsets and indices first. Without it a malformed matrix may crash the process, as it does in SciPy. Index arrays of torch and CuPy on a
-        GPU are looked through once, as long as they live and torch counts no writes to them; "always" looks every time, for arrays of CuPy that are written to.
+        GPU are looked through once, as long as they live and torch counts no writes to them; "always" looks every time, for index arrays that are written to in ways torch does not count, and those of CuPy.
     strict : bool
         Raise `UnsupportedType` instead of letting SciPy do what tulle has no numbers for.
     context : Context, optional
@@ -81,9 +81,16 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     >>> tulle.spmv(A, np.array([1.0, 2.0, 3.0]))
     array([ 2.,  4., 10.])
     """
+    bound = bound_to(id(A))
+    if bound is not None and check is True and not transpose and dtype is None and context is None:
+        y = bound.multiply(A, x, out, alpha, beta)
+        if y is not None:
+            return y
     a = sparse(A, shape)
     if a.framework is not None:
-        return spmv_at(a, x, out, transpose, alpha, beta, dtype, check, strict, context)
+        if check == "always":
+            forget(a)
+        return spmv_at(A, a, x, out, transpose, alpha, beta, dtype, check, strict, context)
     x_array, as_torch = dense(x, "x")
     if x_array.ndim != 1:
         raise ShapeError(f"x has {x_array.ndim} dimensions, not 1", "spmm multiplies with dense matrices")
@@ -122,7 +129,7 @@ def framework_product(a: Foreign, transpose: bool, x: Any, out: Any, alpha: floa
     return out
 
 
-def spmv_at(a: Foreign, x: Any, out: Any, transpose: bool, alpha: float, beta: float, dtype: Any, check: bool, strict: bool, context: Context | None) -> Any:
+def spmv_at(A: Any, a: Foreign, x: Any, out: Any, transpose: bool, alpha: float, beta: float, dtype: Any, check: bool, strict: bool, context: Context | None) -> Any:
     t = dtype_at(dtype, a, x)
     if t in (F16, BF16):
         return spmm(a.source, x[:, None], None if out is None else out[:, None], shape=a.shape, transpose=transpose, alpha=alpha, beta=beta, dtype=t, context=context)[:, 0]
@@ -131,6 +138,7 @@ def spmv_at(a: Foreign, x: Any, out: Any, transpose: bool, alpha: float, beta: f
         return framework_product(a, transpose, x, out, alpha, beta)
     mixed = t == F64 and a.dtype == F32
     known = recall(a) if check != "always" else None
+    data = a.data
     a.in_library_form(F32 if mixed else t)
     place = a.place(context_of(context, device=a.device))
     f, x = operand_at(x, t, (1,), a.device, "x")
@@ -145,7 +153,11 @@ def spmv_at(a: Foreign, x: Any, out: Any, transpose: bool, alpha: float, beta: f
     if lanes is None:
         lanes = _core.direct_lanes(place, *pattern)
         remember(a, lanes)
-    getattr(_core, f"{name}_direct")(place, *pattern, a.framework.address(a.data), lanes, f.address(x), f.shape(x)[0], y.address, alpha, beta)
+    run = getattr(_core, f"SpmvDirect_{name[5:]}")(*pattern, a.framework.address(a.data), lanes).run
+    run(place, f.address(x), f.shape(x)[0], y.address, alpha, beta)
+    bound = bind(A, a, context_of(None, device=a.device)) if check is True and not transpose and context is None and a.data is data else None
+    if bound is not None:
+        bound.products[a.framework.native(t)] = run
     return y.give()
 
 
@@ -161,13 +173,22 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     array([[3., 2.],
            [3., 3.]])
     """
+    bound = bound_to(id(A))
+    if bound is not None and check is True and not transpose and dtype is None and context is None:
+        C = bound.multiply_dense(A, B, out, alpha, beta)
+        if C is not None:
+            return C
     a = sparse(A, shape)
     if a.framework is not None:
+        if check == "always":
+            forget(a)
         t = dtype_at(dtype, a, B)
         if t not in NAMES:
             fall_back("SpMM", t, strict, a.framework.name)
             return framework_product(a, transpose, B, out, alpha, beta)
-        return SpmmPlan(A, columns_of(B), shape=shape, transpose=transpose, dtype=t, expected_calls=1, context=context)(B, out, alpha=alpha, beta=beta)
+        if check is not True or transpose or dtype is not None or context is not None or a.tuple or a.device < 0 or a.dtype != t or not a.framework.counts_writes:
+            return SpmmPlan(A, columns_of(B), shape=shape, transpose=transpose, dtype=t, expected_calls=1, context=context)(B, out, alpha=alpha, beta=beta)
+        return spmm_kept(A, a, B, out, alpha, beta, t)
     b_array, as_torch = dense(B, "B")
     if b_array.ndim != 2:
         raise ShapeError(f"B has {b_array.ndim} dimensions, not 2", "spmv multiplies with vectors")
@@ -184,6 +205,18 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     plan = getattr(_core, f"SpmmPlan_{NAMES[t]}")(place, a.compressed(place, check), transpose, from_b.shape[1], by_column, 1.0, "")
     plan.run(from_b, result.array, alpha, beta)
     return result.give()
+
+
+def spmm_kept(A: Any, a: Foreign, B: Any, out: Any, alpha: float, beta: float, t: np.dtype) -> Any:
+    """With a plan that the next call finds again. It holds the arrays of A, not A itself, and goes with A."""
+    n = columns_of(B)
+    plan = SpmmPlan(a, n, dtype=t, expected_calls=1)
+    C = plan(B, out, alpha=alpha, beta=beta)
+    bound = bind(A, a, context_of(None, device=a.device))
+    if bound is not None and not plan._converted:
+        a.source, a.owners = None, ()
+        keep_plan(A, bound, (a.framework.native(t), n), plan)
+    return C
 
 
 def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpose_a: bool = False, transpose_b: bool = False, dtype: Any = None,

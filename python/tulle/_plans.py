@@ -93,7 +93,7 @@ class Result:
 class Plan:
     """What all plans have in common."""
 
-    __slots__ = ("_plan", "_settings", "_values", "_notes", "_converted", "_dtype", "_matrix_dtype", "_rows", "_cols", "_run", "_framework", "_device", "_stream", "_told", "_kept", "__weakref__")
+    __slots__ = ("_plan", "_settings", "_values", "_notes", "_converted", "_dtype", "_matrix_dtype", "_rows", "_cols", "_run", "_framework", "_device", "_stream", "_told", "_kept", "_native", "__weakref__")
     _plan: Any                                   # the library's
     _run: Any                                    # its method
     _settings: dict[str, Any]                    # what it was made with
@@ -108,12 +108,14 @@ class Plan:
     _device: int                                 # -1: the host
     _stream: int                                 # on a GPU: where the plan works, 0 or a stream of its own
     _told: set[int]                              # streams of callers that the framework knows to use the arrays
+    _native: Any                                 # the type of operands, as the framework calls it
     _kept: tuple[Any, ...]                       # arrays of the matrix as the library reads them
 
     def _settle(self, a: Any, place: Any, run: Any) -> None:
         """Keeps what is known of the matrix."""
         self._notes, self._converted, self._values = a.notes, a.converted, None
         self._framework, self._device = a.framework, a.device
+        self._native = None if a.framework is None else a.framework.native(self._dtype)
         self._run = run if a.framework is None else None
         self._stream = 0 if a.device < 0 else place.stream
         self._told, self._kept = set(), ()
@@ -273,6 +275,20 @@ class SpmvPlan(Plan):
         return result.give()
 
     def _multiply_at(self, x: Any, out: Any, alpha: float, beta: float) -> Any:
+        f = self._framework
+        at = f.plain_vector(x, self._device, self._cols)
+        if at is None or x.dtype != self._native or out is None and beta != 0.0:
+            return self._multiply_any(x, out, alpha, beta)
+        y = f.new_like(x, self._rows) if out is None else out
+        to = f.plain_vector(y, self._device, self._rows)
+        if to is None or y.dtype != self._native:
+            return self._multiply_any(x, out, alpha, beta)
+        stream = self._stream_now(f)             # may make the plan again
+        self._call("run_at", at, self._cols, to, self._rows, alpha, beta, stream)
+        return y
+
+    def _multiply_any(self, x: Any, out: Any, alpha: float, beta: float) -> Any:
+        """Operands of other types, strides and frameworks."""
         f, x = operand_at(x, self._dtype, (1,), self._device, "x")
         stream = self._stream_now(f)
         y = ResultAt(f, out, (self._rows,), self._dtype, beta, self._device)
@@ -285,7 +301,7 @@ class SpmvPlan(Plan):
 class SpmmPlan(Plan):
     """C = alpha op(A) B + beta C with dense B and C; made by `plan_spmm`."""
 
-    __slots__ = ()
+    __slots__ = ("_values_in_place",)
 
     def __init__(self, A: Any, n: int = 32, *, order: str = "C", shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", expected_calls: float = 100,
                  context: Context | None = None) -> None:
@@ -303,6 +319,7 @@ class SpmmPlan(Plan):
         place = a.home(context_of(s["context"], device=a.device))
         make = getattr(_core, f"SpmmPlan_{NAMES[self._dtype]}")
         self._plan = make(place, a.compressed(place), s["transpose"], s["n"], s["order"] == "F", s["expected_calls"], s["policy"])
+        self._values_in_place = a.by_column == s["transpose"] and self._plan.policy.startswith("rows")
         self._rows, self._cols = op_shape(a.shape, s["transpose"])
         self._settle(a, place, self._plan.run)
 
@@ -337,6 +354,21 @@ class SpmmPlan(Plan):
         return result.give()
 
     def _multiply_at(self, B: Any, out: Any, alpha: float, beta: float) -> Any:
+        f = self._framework
+        at = f.plain_rows(B, self._device, self._cols)
+        if at is None or B.dtype != self._native or out is None and beta != 0.0:
+            return self._multiply_any(B, out, alpha, beta)
+        n = B.shape[1]
+        C = f.new_like(B, self._rows, n) if out is None else out
+        to = f.plain_rows(C, self._device, self._rows, n)
+        if to is None or C.dtype != self._native:
+            return self._multiply_any(B, out, alpha, beta)
+        stream = self._stream_now(f)
+        self._call("run_at", at, to, alpha, beta, stream)
+        return C
+
+    def _multiply_any(self, B: Any, out: Any, alpha: float, beta: float) -> Any:
+        """Operands of other types, strides and frameworks."""
         f, B = operand_at(B, self._dtype, (2,), self._device, "B")
         stream = self._stream_now(f)
         C = ResultAt(f, out, (self._rows, f.shape(B)[1]), self._dtype, beta, self._device)

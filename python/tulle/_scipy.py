@@ -22,7 +22,62 @@ from ._operations import solve_triangular, spmm, spmv
 _FLOATS = (F32, F64)
 
 
-class scipy_backend(contextlib.ContextDecorator):
+class Backend(contextlib.ContextDecorator):
+    """What makes another package's products run on tulle, in the whole process, as long as it is entered."""
+
+    calls: int = 0
+    passed_on: int = 0
+    _entered: list[Any]
+    _originals: dict[tuple[Any, str], Any]
+    _lock = threading.RLock()
+
+    def __init_subclass__(cls) -> None:
+        cls._entered, cls._originals = [], {}
+
+    def __init__(self, check: bool | str = True, context: Context | None = None) -> None:
+        self.check, self.context = check, context
+
+    def __enter__(self) -> Any:
+        with self._lock:
+            if not self._entered:
+                for owner, name, make in self._places():
+                    original = getattr(owner, name)
+                    self._originals[owner, name] = original
+                    setattr(owner, name, make(original))
+            self._entered.append(self)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        with self._lock:
+            self._entered.remove(self)
+            if not self._entered:
+                for (owner, name), original in self._originals.items():
+                    setattr(owner, name, original)
+                self._originals.clear()
+
+    def _places(self) -> list[tuple[Any, str, Any]]:
+        """What is replaced: owner, name, and what makes the new function from the original one."""
+        raise NotImplementedError
+
+    @classmethod
+    def _attempt(cls, original: Any, arguments: tuple, compute: Any) -> Any:
+        """tulle's result; the package's own where tulle does not have it. Malformed matrices are told, not handed on."""
+        try:
+            result = compute(cls._entered[-1] if cls._entered else cls())
+        except InvalidValue:
+            raise
+        except Error:
+            return cls._pass_on(original, *arguments)
+        cls.calls += 1
+        return result
+
+    @classmethod
+    def _pass_on(cls, original: Any, *arguments: Any) -> Any:
+        cls.passed_on += 1
+        return original(*arguments)
+
+
+class scipy_backend(Backend):
     """Makes SciPy's own products and triangular solves run on tulle, in the whole process, as long as it is entered.
 
     Parameters
@@ -54,43 +109,14 @@ class scipy_backend(contextlib.ContextDecorator):
     (array([3., 3.]), 1)
     """
 
-    calls: int = 0
-    passed_on: int = 0
-    _entered: list["scipy_backend"] = []
-    _originals: dict[tuple[Any, str], Any] = {}
-    _lock = threading.RLock()
+    def _places(self) -> list[tuple[Any, str, Any]]:
+        import scipy.sparse.linalg._dsolve.linsolve as linsolve
+        from scipy.sparse import _compressed, linalg
+        from scipy.sparse.linalg import _dsolve
 
-    def __init__(self, check: bool = True, context: Context | None = None) -> None:
-        self.check, self.context = check, context
-
-    def __enter__(self) -> "scipy_backend":
-        with self._lock:
-            if not self._entered:
-                _replace(self._originals)
-            self._entered.append(self)
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        with self._lock:
-            self._entered.remove(self)
-            if not self._entered:
-                for (owner, name), original in self._originals.items():
-                    setattr(owner, name, original)
-                self._originals.clear()
-
-
-def _replace(originals: dict[tuple[Any, str], Any]) -> None:
-    import scipy.sparse.linalg._dsolve.linsolve as linsolve
-    from scipy.sparse import _compressed, linalg
-    from scipy.sparse.linalg import _dsolve
-
-    cls = _compressed._cs_matrix
-    places = [(cls, "_matmul_vector", _matmul_vector), (cls, "_matmul_multivector", _matmul_multivector), (cls, "_matmul_sparse", _matmul_sparse)]
-    places += [(module, "spsolve_triangular", _spsolve_triangular) for module in (linalg, _dsolve, linsolve)]
-    for owner, name, make in places:
-        original = getattr(owner, name)
-        originals[owner, name] = original
-        setattr(owner, name, make(original))
+        cls = _compressed._cs_matrix
+        places = [(cls, "_matmul_vector", _matmul_vector), (cls, "_matmul_multivector", _matmul_multivector), (cls, "_matmul_sparse", _matmul_sparse)]
+        return places + [(module, "spsolve_triangular", _spsolve_triangular) for module in (linalg, _dsolve, linsolve)]
 
 
 def _ours(A: Any, other_dtype: np.dtype) -> bool:
@@ -102,34 +128,11 @@ def _ours(A: Any, other_dtype: np.dtype) -> bool:
     return common_dtype(A.dtype, other_dtype) in _FLOATS
 
 
-def _settings() -> scipy_backend:
-    entered = scipy_backend._entered
-    return entered[-1] if entered else scipy_backend()
-
-
-def _attempt(original: Any, arguments: tuple, compute: Any) -> Any:
-    """tulle's result; SciPy's where tulle does not have it. Malformed matrices are told, not handed on."""
-    try:
-        result = compute(_settings())
-    except InvalidValue:
-        raise
-    except Error:
-        scipy_backend.passed_on += 1
-        return original(*arguments)
-    scipy_backend.calls += 1
-    return result
-
-
-def _pass_on(original: Any, *arguments: Any) -> Any:
-    scipy_backend.passed_on += 1
-    return original(*arguments)
-
-
 def _matmul_vector(original: Any) -> Any:
     def matmul_vector(self: Any, other: Any) -> Any:
         if not _ours(self, other.dtype):
-            return _pass_on(original, self, other)
-        return _attempt(original, (self, other), lambda s: spmv(self, np.asarray(other), check=s.check, context=s.context))
+            return scipy_backend._pass_on(original, self, other)
+        return scipy_backend._attempt(original, (self, other), lambda s: spmv(self, np.asarray(other), check=s.check, context=s.context))
 
     return matmul_vector
 
@@ -137,8 +140,8 @@ def _matmul_vector(original: Any) -> Any:
 def _matmul_multivector(original: Any) -> Any:
     def matmul_multivector(self: Any, other: Any) -> Any:
         if not _ours(self, other.dtype):
-            return _pass_on(original, self, other)
-        return _attempt(original, (self, other), lambda s: spmm(self, np.asarray(other), check=s.check, context=s.context))
+            return scipy_backend._pass_on(original, self, other)
+        return scipy_backend._attempt(original, (self, other), lambda s: spmm(self, np.asarray(other), check=s.check, context=s.context))
 
     return matmul_multivector
 
@@ -146,8 +149,8 @@ def _matmul_multivector(original: Any) -> Any:
 def _matmul_sparse(original: Any) -> Any:
     def matmul_sparse(self: Any, other: Any) -> Any:
         if other.ndim != 2 or not _ours(self, other.dtype) or max(other.shape) > MAX_INDEX:
-            return _pass_on(original, self, other)
-        return _attempt(original, (self, other), lambda s: _product(self, other, s))
+            return scipy_backend._pass_on(original, self, other)
+        return scipy_backend._attempt(original, (self, other), lambda s: _product(self, other, s))
 
     return matmul_sparse
 
@@ -170,13 +173,13 @@ def _spsolve_triangular(original: Any) -> Any:
     def spsolve_triangular(A: Any, b: Any, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False, unit_diagonal: bool = False) -> Any:
         arguments = (A, b, lower, overwrite_A, overwrite_b, unit_diagonal)
         if getattr(A, "format", "") not in ("csr", "csc") or type(b) is not np.ndarray or not _ours(A, np.promote_types(b.dtype, np.float32)):
-            return _pass_on(original, *arguments)
+            return scipy_backend._pass_on(original, *arguments)
         t = np.promote_types(np.promote_types(A.dtype, np.float32), b.dtype)
         solve = lambda s: solve_triangular(A, b, lower=lower, unit_diagonal=unit_diagonal, dtype=t, context=s.context)
         try:
-            return _attempt(original, arguments, solve)
+            return scipy_backend._attempt(original, arguments, solve)
         except InvalidValue:                    # singular, or not a triangle: SciPy has its own errors
-            return _pass_on(original, *arguments)
+            return scipy_backend._pass_on(original, *arguments)
 
     spsolve_triangular.__doc__ = original.__doc__
     return spsolve_triangular

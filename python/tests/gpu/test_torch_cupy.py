@@ -164,6 +164,50 @@ def test_integers_go_to_the_framework():
         tulle.spmv(on.matrix(A), on.array(np.ones(20, complex)), strict=True)
 
 
+def test_calls_without_a_plan_again(on):
+    """The second call finds what the first one prepared; values are read anew, other indices are looked at."""
+    A = random_matrix(300, 300, 0.05)
+    M, x, X = on.matrix(A), whole_numbers(300), whole_numbers((300, 16))
+    values = (lambda: M.values()) if isinstance(on, WithTorch) else (lambda: M.data)
+    for factor in (1, 2, 4):
+        for _ in range(3):
+            np.testing.assert_array_equal(on.host(tulle.spmv(M, on.array(x))), factor * (A @ x))
+            np.testing.assert_array_equal(on.host(tulle.spmm(M, on.array(X))), factor * (A @ X))
+            with on.stream():
+                np.testing.assert_array_equal(on.host(tulle.spmv(M, on.array(x))), factor * (A @ x))
+                np.testing.assert_array_equal(on.host(tulle.spmm(M, on.array(X))), factor * (A @ X))
+        on.wait()
+        values()[...] *= 2
+        on.wait()
+
+
+def test_cupy_backend():
+    on = WithCupy()
+    from cupyx.scipy.sparse import linalg
+
+    A, L = random_matrix(300, 300, 0.05), triangle(300)
+    x, X = whole_numbers(300), whole_numbers((300, 4))
+    before, passed = tulle.cupy_backend.calls, tulle.cupy_backend.passed_on
+    for format in ("csr", "csc"):
+        M, T = on.matrix(A.asformat(format)), on.matrix(L.asformat(format))
+        with tulle.cupy_backend():
+            results = M @ on.array(x), M.dot(on.array(x)), M @ on.array(X), M @ M, M @ on.matrix(A), linalg.spsolve_triangular(T, on.array(x)), linalg.spsolve_triangular(T, on.array(X))
+        assert tulle.cupy_backend.calls == before + 7 and tulle.cupy_backend.passed_on == passed
+        before += 7
+        for got, want in zip(results, (A @ x, A @ x, A @ X, (A @ A).toarray(), (A @ A).toarray())):
+            np.testing.assert_array_equal(on.host(got), want)
+        assert results[3].format == results[4].format == "csr"
+        np.testing.assert_allclose(L @ on.host(results[5]), x, atol=1e-9)
+        np.testing.assert_allclose(L @ on.host(results[6]), X, atol=1e-9)
+    with tulle.cupy_backend():
+        np.testing.assert_array_equal(on.host(2.0 * M), 2 * A.toarray())
+        np.testing.assert_array_equal(on.host(M * 2.0), 2 * A.toarray())
+        np.testing.assert_allclose(on.host(M @ on.array(x + 1j)), A @ (x + 1j))
+        x_cg, failed = linalg.cg(on.matrix(tulle.generate("stencil5:20")), on.array(np.ones(400)))
+        assert not failed
+    assert tulle.cupy_backend.calls > before
+
+
 def test_cuda_graphs():
     on = WithTorch()
     torch = on.torch
