@@ -193,9 +193,9 @@ Clusters cluster(const Context& ctx, const AnyCsr<double>& given, const ClusterO
                            .recover_share = options.recover_share};
     const Csr<double> tidy = sum_duplicates(ctx, a), here = to_host(ctx, tidy.view());
     const Context host = ctx.backend() == Backend::cpu ? ctx : Context::cpu(ctx.host().threads);
-    const Csr<float> given = walks(ctx.host(), here.view());
-    const Vertices order = order_by_community(given.view());
-    const Csr<float> start = permute(host, given.view(), order, order);
+    const Csr<float> numbered = walks(ctx.host(), here.view());
+    const Vertices order = order_by_community(numbered.view());
+    const Csr<float> start = permute(host, numbered.view(), order, order);
     Csr<float> m = to_device(ctx, start.view());
     Clusters r;
     r.converged = a.rows == 0;
