@@ -12,7 +12,7 @@
 namespace tulle::bench {
 namespace {
 
-using Vector = Eigen::VectorXd;
+using EigenVector = Eigen::VectorXd;
 using Sparse = EigenMatrix<double>::Sparse;
 
 // Setup is compute(), a run is one solve.
@@ -32,8 +32,8 @@ struct EigenSolve {
     }
     void run()
     {
-        const Eigen::Map<const Vector> b(problem.b.data(), problem.b.size());
-        Eigen::Map<Vector>(problem.x.data(), problem.x.size()) = solver.solve(b);
+        const Eigen::Map<const EigenVector> b(problem.b.data(), problem.b.size());
+        Eigen::Map<EigenVector>(problem.x.data(), problem.x.size()) = solver.solve(b);
     }
 
     SolveProblem& problem;

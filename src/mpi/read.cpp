@@ -20,7 +20,7 @@ namespace tulle::inline TULLE_ABI::mpi {
 namespace {
 
 template <class V>
-struct Entry {
+struct OwnedEntry {
     index_t row, col;
     V value;
 };
@@ -32,7 +32,7 @@ int owner_of(const Cuts& cuts, global_t row)
 
 // The entries and their images by the ranks that have their rows.
 template <class V>
-ByRank<Entry<V>> by_owner(const Coo<V>& part, io::Mirror mirror, const Cuts& cuts)
+ByRank<OwnedEntry<V>> by_owner(const Coo<V>& part, io::Mirror mirror, const Cuts& cuts)
 {
     const auto for_each = [&](const auto& visit) {
         for (offset_t k = 0; k < part.row.size(); ++k) {
@@ -44,7 +44,7 @@ ByRank<Entry<V>> by_owner(const Coo<V>& part, io::Mirror mirror, const Cuts& cut
     };
     std::vector<offset_t> counts(cuts.size() - 1, 0);
     for_each([&](index_t i, index_t, V) { ++counts[static_cast<std::size_t>(owner_of(cuts, i))]; });
-    ByRank<Entry<V>> send{begins_of(counts), {}};
+    ByRank<OwnedEntry<V>> send{begins_of(counts), {}};
     send.entry.resize(static_cast<std::size_t>(send.begin.back()));
     std::vector<offset_t> next = send.begin;
     for_each([&](index_t i, index_t j, V value) {
@@ -55,7 +55,8 @@ ByRank<Entry<V>> by_owner(const Coo<V>& part, io::Mirror mirror, const Cuts& cut
 
 // Rows from `first` on, from entries in the order of the file.
 template <class V>
-Csr<V> rows_of(const CpuQueue& q, const std::vector<Entry<V>>& entries, global_t first, global_t last, index_t cols)
+Csr<V> rows_of(const CpuQueue& q, const std::vector<OwnedEntry<V>>& entries, global_t first, global_t last,
+               index_t cols)
 {
     Coo<V> coo = Coo<V>::make(q, static_cast<index_t>(last - first), cols, std::ssize(entries));
     for (std::size_t k = 0; k < entries.size(); ++k) {
@@ -137,9 +138,9 @@ std::optional<DistCsr<V>> read_in_parts(const Cluster& cluster, const std::files
     const std::vector<global_t> before = begins_of(all_gather(cluster, "reading", global_t{part->entries}));
     const auto me = static_cast<std::size_t>(cluster.rank());
     const Cuts have = even_cuts(part->rows, cluster.ranks());
-    ByRank<Entry<V>> send;
+    ByRank<OwnedEntry<V>> send;
     cluster.together("reading", [&] { send = by_owner(part->read(before[me], before.back()), part->mirror, have); });
-    const std::vector<Entry<V>> got = exchange(cluster, "reading", send).entry;
+    const std::vector<OwnedEntry<V>> got = exchange(cluster, "reading", send).entry;
     send = {};
     Csr<V> rows;
     cluster.together("reading", [&] {

@@ -88,7 +88,7 @@ Dealt deal(const CsrView<double>& a, const PartitionOptions& o)
     return dealt;
 }
 
-Json to_json(const Dealt& d, const PartitionOptions& o)
+Json partition_json(const Dealt& d, const PartitionOptions& o)
 {
     Json ranks = Json::array();
     for (const RankShare& s : d.ranks)
@@ -143,7 +143,7 @@ void partition_rows(const Session& session, const PartitionOptions& options)
     const Dealt dealt = deal(a.view(), options);
     if (session.settings.json) {
         Json result = about(options.matrix, a.view());
-        result.update(to_json(dealt, options));
+        result.update(partition_json(dealt, options));
         return print(session, result);
     }
     const std::string title =
