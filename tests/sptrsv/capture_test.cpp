@@ -3,6 +3,7 @@
 // Every policy of SpTRSV in a CUDA graph.
 #include "support/capture.hpp"
 
+#include "sptrsv/triangles.hpp"
 #include "support/battery.hpp"
 #include "tulle/sptrsv.hpp"
 
@@ -27,6 +28,7 @@ protected:
         const Limits limits = limits_of(c);
         for (const Policy& policy : candidates(limits)) {
             if (!fits(policy, rows, sizeof(double), limits)) continue;
+            if (policy.execution_scope != ExecutionScope::device && without_regimes()) continue;
             SCOPED_TRACE(to_text(policy));
             const auto plan = Plan<double>::make(c, there.view(),
                                                  {.unit_diagonal = true, .right_hand_sides = sides, .force = policy});

@@ -36,6 +36,7 @@ constexpr std::array translations{
     Translation{"ExecutionScope::device", ""},  // a scheme can only be forced in a program
     Translation{"Rule::whole", ""},
     Translation{"tulle::to_device", ""},
+    Translation{"tulle::sort_rows", "tulle convert to another file sorts the rows"},
 };
 
 std::string replaced(std::string text, std::string_view what, std::string_view by)
