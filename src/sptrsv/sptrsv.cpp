@@ -286,7 +286,7 @@ std::string Plan<V>::describe() const
         text +=
             concat("\n  blocks: ",
                    s.options.accuracy == Accuracy::substitution ? "substitution" : "inverses where they are accurate",
-                   s.options.accuracy == Accuracy::tested ? ", by three trial solves" : "");
+                   s.options.accuracy == Accuracy::tested ? ", by trials" : "");
     if (s.narrow) text += "\n  offsets: given in 32 bits, widened to 64 while the plan was made; none are kept";
     return text + concat("\n  order:  the same bits every time\n  keeps:  ", human_bytes(bytes()));
 }

@@ -58,8 +58,9 @@ template <class V>
 void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const SolveScratch<V>& shared,
                  const RhsView<V>& sides);
 
-// Clusters whose residual could be larger than so many units of roundoff times |b| + |T| |x|, in one of three trial
-// solves (b random, b = 1, x = 1), are solved by substitution from then on. value: the caller's.
+// Clusters whose residual could be larger than so many units of roundoff times |b| + |T| |x| in a trial (x = 1 and x
+// random; where one of them loses digits, b = 1 and b random) are solved by substitution from then on. value: the
+// caller's.
 inline constexpr double most_trial_error = 32;  // 7e-15 in double
 template <class V>
 void test_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, const SolveScratch<V>& shared,
