@@ -73,7 +73,8 @@ def _rows(A: Any, dtype: np.dtype = F64) -> Sparse:
 
 def _run(function: Any, A: Any, context: Context | None, *arguments: Any) -> Any:
     a, ctx = _rows(A), context_of(context)
-    return function(a.place(ctx), a.compressed(ctx), *arguments)
+    place = a.place(ctx)
+    return function(place, a.compressed(place), *arguments)
 
 
 def _vector(x: Any, n: int, name: str) -> np.ndarray:
@@ -226,11 +227,11 @@ def multiply(A: Any, B: Any, semiring: str = "plus_times", *, mask: Any = None, 
     if mask is None:
         if complement:
             raise InvalidValue("complement is given without a mask")
-        found = getattr(_core, f"graph_multiply_select_{name}")(place, left.compressed(ctx), right.compressed(ctx), semiring, threshold, most_per_row, triangle)
+        found = getattr(_core, f"graph_multiply_select_{name}")(place, left.compressed(place), right.compressed(place), semiring, threshold, most_per_row, triangle)
     else:
         if threshold != 0 or most_per_row != 0 or triangle != "whole":
             raise InvalidValue("a mask and a selection are given", "select from the product under the mask")
         where = _rows(mask, t)
-        found = getattr(_core, f"graph_multiply_masked_{name}")(place, left.compressed(ctx), right.compressed(ctx), where.compressed(ctx), semiring, complement)
+        found = getattr(_core, f"graph_multiply_masked_{name}")(place, left.compressed(place), right.compressed(place), where.compressed(place), semiring, complement)
     indptr, indices, data = found
     return csr_array((data, indices, indptr), shape=(left.shape[0], right.shape[1]))
