@@ -38,6 +38,6 @@ MUTANTS = [
     mutant("gmres: dot products of two passes at most", "src/solve/methods/gmres.cpp", "first < count; first += tulle::vector::most_sums", "first < count && first < 16; first += tulle::vector::most_sums", "*GmresWithMore*/cpu*", seeds=[1]),
     mutant("block cg: leading dimensions are those of dense arrays", "src/solve/ops/block_cg.hpp", "return {d.data, rows ? d.leading : 1, rows ? 1 : d.leading};", "return {d.data, rows ? d.cols : 1, rows ? 1 : d.rows};", "*LeadingDimensions*/cpu*", seeds=[1]),
     mutant("block cg: strides in 32 bits", "src/solve/ops/block_cg.hpp", "return data[i * row_step + j * column_step];", "return data[static_cast<index_t>(i * row_step + j * column_step)];", "*RightHandSides30BitsApart/cpu*", seeds=[1]),
-    mutant("several right-hand sides: a first guess is not loaded", "src/solve/solve.cpp", "if (begun || recipe_.guess) load_column", "if (begun) load_column", "*LeadingDimensions*/cpu*", seeds=[1]),
+    mutant("several right-hand sides: a first guess is not loaded", "src/solve/columns.cpp", "if (begun || recipe_.guess) load_column", "if (begun) load_column", "*LeadingDimensions*/cpu*", seeds=[1]),
     mutant("block Jacobi: the last block has no rows of the identity", "src/solve/ops/setup.hpp", "first + i >= a.rows && i == j ? V(1) : V(0)", "false ? V(1) : V(0)", "*BlocksOfEverySize/cpu*", seeds=[1]),
 ]
