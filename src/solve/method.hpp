@@ -44,6 +44,16 @@ public:
     {
         return ctx.run([&](const auto& q) { return Buffer<V>(q, rows()); });
     }
+    // Scalars of a method, zero at first: what is enqueued after a halt reads those that were never written.
+    template <class Scalars>
+    Buffer<Scalars> make_scalars(offset_t count = 1) const
+    {
+        return ctx.run([&](const auto& q) {
+            Buffer<Scalars> s(q, count);
+            fill_zero(q, s.data(), count);
+            return s;
+        });
+    }
     // r = b - A x, and its norm; waits. zero: x is.
     double compute_residual(std::span<const V> b, std::span<const V> x, bool zero, Buffer<V>& r);
     double norm_of(const V* x) { return norm_of(x, rows()); }

@@ -11,7 +11,7 @@ public:
     explicit Bicgstab(System<V>& system)
         : system_(system),
           plain_(system.preconditioner->is_identity()),
-          scalars_(system.ctx.run([](const auto& q) { return Buffer<BicgstabScalars>(q, 1); }))
+          scalars_(system.template make_scalars<BicgstabScalars>())
     {
         for (Buffer<V>* v : {&shadow_, &p_, &v_, &t_}) *v = system.make_vector();
         if (plain_) return;

@@ -39,9 +39,9 @@ BlockCg<V>::BlockCg(System<V>& system, const CsrView<V>& a)
         column_ = Buffer<V>(q, a.rows);
         preconditioned_ = Buffer<V>(q, a.rows);
         dots_ = Buffer<double>(q, block_columns);
-        scalars_ = Buffer<CgScalars>(q, block_columns);
         status_ = Buffer<Status>(q, block_columns);
     });
+    scalars_ = system.template make_scalars<CgScalars>(block_columns);
 }
 
 template <class V>

@@ -20,7 +20,7 @@ public:
           p_(system.make_vector()),
           q_(system.make_vector()),
           z_(system.preconditioner->is_identity() ? Buffer<V>{} : system.make_vector()),
-          scalars_(system.ctx.run([](const auto& q) { return Buffer<CgScalars>(q, 1); }))
+          scalars_(system.template make_scalars<CgScalars>())
     {}
 
     void start(V* x, int) override
@@ -64,7 +64,7 @@ public:
         : system_(system),
           u_(system.preconditioner->is_identity() ? Buffer<V>{} : system.make_vector()),
           m_(system.preconditioner->is_identity() ? Buffer<V>{} : system.make_vector()),
-          scalars_(system.ctx.run([](const auto& q) { return Buffer<CgScalars>(q, 1); }))
+          scalars_(system.template make_scalars<CgScalars>())
     {
         for (Buffer<V>* v : {&w_, &n_, &zz_, &q_, &s_, &p_}) *v = system.make_vector();
     }

@@ -13,7 +13,7 @@ public:
     explicit Minres(System<V>& system)
         : system_(system),
           y_(system.preconditioner->is_identity() ? Buffer<V>{} : system.make_vector()),
-          scalars_(system.ctx.run([](const auto& q) { return Buffer<MinresScalars>(q, 1); }))
+          scalars_(system.template make_scalars<MinresScalars>())
     {
         for (Buffer<V>* v : {&v_, &t_, &r1_, &r2_, &w1_, &w2_}) *v = system.make_vector();
     }
