@@ -3,7 +3,8 @@
 // Componentwise backward errors of triangular solves with ILU(0) factors, on the first GPU, for each sptrsv::Accuracy:
 // the largest |T x - b| over |T| |x| + |b| for b = 1, two random b, and x = 1.
 //
-//     cmake --preset sim && ninja -C build/sim triangular_errors && build/sim/bin/triangular_errors A.mtx ...
+//     cmake --preset sim -DTULLE_BUILD_BENCH=ON && ninja -C build/sim triangular_errors
+//     build/sim/bin/triangular_errors A.mtx ...
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
