@@ -50,6 +50,8 @@ constexpr int lanes_of_a_vector = 8;
 constexpr double worthwhile_gain = 1.05;
 // … and slices more, which take a copy of the matrix.
 constexpr double gain_for_sell = 1.15;
+// Rows keep their order in slices that need no more places a nonzero than this.
+constexpr double padding_for_order = 1.05;
 
 // op(A) can be read row by row as it is stored.
 bool by_rows(const Features& t)
@@ -239,14 +241,24 @@ double cost_of(const RowCosts& costs, const RowFeatures& row, int lanes)
                                                                   : RowCosts::never;
 }
 
-int lanes_after_trial(const std::array<double, RowCosts::lanes.size()>& tried, int lanes)
+Slices slices_to_try(const RowFeatures& row)
 {
-    const auto best = std::min_element(tried.begin(), tried.end());
-    const auto chosen = std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), lanes) - RowCosts::lanes.begin();
-    if (*best >= RowCosts::never || chosen == std::ssize(tried)) return lanes;
-    return *best * worthwhile_gain < tried[static_cast<std::size_t>(chosen)]
-               ? RowCosts::lanes[static_cast<std::size_t>(best - tried.begin())]
-               : lanes;
+    if (row.mean > mean_for_sell) return Slices::none;
+    return static_cast<double>(row.padded) <= padding_for_order * static_cast<double>(row.nonzeros) ? Slices::in_order
+                                                                                                    : Slices::sorted;
+}
+
+Policy policy_after_trial(const Trial& tried, const Policy& chosen, Slices slices)
+{
+    const auto place = std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), chosen.lanes);
+    const auto best = std::min_element(tried.rows.begin(), tried.rows.end());
+    if (*best >= RowCosts::never || place == RowCosts::lanes.end()) return chosen;
+    Policy policy = chosen;
+    if (*best * worthwhile_gain < tried.rows[static_cast<std::size_t>(place - RowCosts::lanes.begin())])
+        policy.lanes = RowCosts::lanes[static_cast<std::size_t>(best - tried.rows.begin())];
+    if (slices != Slices::none && tried.sell * gain_for_sell < *best)
+        return {Kernel::sell, lanes_of_a_vector, chosen.copy, false, slices == Slices::sorted};
+    return policy;
 }
 
 std::string to_text(const RowCosts& costs)

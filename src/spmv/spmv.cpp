@@ -325,9 +325,9 @@ Limits limits_for(const Context& ctx, offset_t work, const Options& options, boo
             .costs = measure ? measured_costs(sizeof(Sum)) : typical_costs()};
 }
 
-// On a CPU whose costs may be measured, the row kernels are tried on parts of the matrix before one is kept.
+// On a CPU whose costs may be measured, kernels are tried on parts of the matrix before one is kept.
 template <class State>
-void try_kernels(State& s)
+void choose_by_trial(State& s)
 {
     using Sum = std::remove_cvref_t<decltype(*s.work.carry.data())>;
     if (s.limits.backend != Backend::cpu || !s.limits.costs.measured || s.choice.policy.kernel != Kernel::rows) return;
@@ -335,9 +335,11 @@ void try_kernels(State& s)
     s.ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CpuQueue>) {
             try {
-                const int lanes = lanes_after_trial(try_rows<Sum>(q, rows_of(s)), s.choice.policy.lanes);
-                if (lanes == s.choice.policy.lanes) return;
-                s.choice.policy.lanes = lanes;
+                const Slices slices = slices_to_try(s.features.row);
+                const Policy policy =
+                    policy_after_trial(try_kernels<Sum>(q, rows_of(s), slices), s.choice.policy, slices);
+                if (policy == s.choice.policy) return;
+                s.choice.policy = policy;
                 s.choice.why += "; faster than others when tried on parts of the matrix";
             } catch (const OutOfMemory&) {  // no memory for a trial: then without
             }
@@ -380,7 +382,7 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
                          s->limits);  // once more: only now it is known how wide and long the rows are
     }
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->features, s->limits);
-    if (!options.force) try_kernels(*s);
+    if (!options.force) choose_by_trial(*s);
     prepare(*s);
     return s;
 }

@@ -99,12 +99,13 @@ struct Sell {
     Buffer<offset_t> slice_begin;  // in columns
     Buffer<SellColumn> column;
     Buffer<std::uint8_t> distance;
-    Buffer<M> value;      // 32 a column
-    Buffer<index_t> row;  // of every lane, where rows were sorted by length; -1: none
+    Buffer<M> value;              // 32 a column
+    Buffer<index_t> row;          // of every lane, where rows were sorted by length; -1: none
+    Buffer<std::int32_t> length;  // of every lane; only on a CPU, where a slice has rows of different lengths
 
     std::size_t bytes() const
     {
-        return slice_begin.bytes() + column.bytes() + distance.bytes() + value.bytes() + row.bytes();
+        return slice_begin.bytes() + column.bytes() + distance.bytes() + value.bytes() + row.bytes() + length.bytes();
     }
 };
 
@@ -159,13 +160,22 @@ Survey sample(const CudaQueue& q, const CsrView<M>& a, bool)
 
 // ---- kernels that read op(A) by rows ----
 
-// Nanoseconds for each row and nonzero of the row kernels with RowCosts::lanes, on parts of this matrix; all `never`
-// where it is too small for a trial or trials are forbidden (TULLE_CALIBRATE=off).
+// Nanoseconds for each row and nonzero of kernels on parts of this matrix: the row kernels with RowCosts::lanes, and
+// slices with vector instructions. `never` where a machine has not got one, and everywhere if the matrix is too small
+// for a trial or trials are forbidden (TULLE_CALIBRATE=off).
+struct Trial {
+    std::array<double, RowCosts::lanes.size()> rows{RowCosts::never, RowCosts::never, RowCosts::never, RowCosts::never};
+    double sell = RowCosts::never;
+};
+enum class Slices { none, in_order, sorted };  // which slices a trial makes
 template <class V, class M>
-std::array<double, RowCosts::lanes.size()> try_rows(const CpuQueue& q, const CsrView<M>& a);
+Trial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices);
 
-// The lanes that a trial recommends: those chosen without it, unless others were clearly faster.
-int lanes_after_trial(const std::array<double, RowCosts::lanes.size()>& tried, int lanes);
+// Slices that may be worth a trial: sorted where rows of one slice differ in length.
+Slices slices_to_try(const RowFeatures& row);
+
+// What a trial recommends: the row kernel chosen without it, unless another, or slices, were clearly faster.
+Policy policy_after_trial(const Trial& tried, const Policy& chosen, Slices slices);
 
 inline constexpr index_t columns_of_16_bits = 65536;
 void narrow_offsets(const CudaQueue& q, const offset_t* from, std::int32_t* to, offset_t n);  // where they fit

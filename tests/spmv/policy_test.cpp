@@ -218,14 +218,38 @@ TEST(ChooseSpmv, MeasuresTheMachineOnce)
 
 TEST(ChooseSpmv, AClearlyFasterKernelWinsATrial)
 {
-    EXPECT_EQ(lanes_after_trial({1.0, 0.9, 0.8, 0.7}, 1), 8);
-    EXPECT_EQ(lanes_after_trial({1.0, 0.9, 0.97, RowCosts::never}, 1), 2);
-    EXPECT_EQ(lanes_after_trial({1.0, 0.96, 0.97, 0.98}, 1), 1) << "within the noise of a clock";
-    EXPECT_EQ(lanes_after_trial({RowCosts::never, RowCosts::never, RowCosts::never, RowCosts::never}, 4), 4)
-        << "nothing was tried";
+    const Policy one{Kernel::rows, 1}, four{Kernel::rows, 4};
+    const auto after = [](const Trial& tried, const Policy& chosen) {
+        return policy_after_trial(tried, chosen, Slices::in_order);
+    };
+    EXPECT_EQ(after({{1.0, 0.9, 0.8, 0.7}}, one), (Policy{Kernel::rows, 8}));
+    EXPECT_EQ(after({{1.0, 0.9, 0.97, RowCosts::never}}, one), (Policy{Kernel::rows, 2}));
+    EXPECT_EQ(after({{1.0, 0.96, 0.97, 0.98}}, one), one) << "within the noise of a clock";
+    EXPECT_EQ(after({}, four), four) << "nothing was tried";
 }
 
-TEST(ChooseSpmv, TriesRowKernelsOnLargeMatricesOnly)
+TEST(ChooseSpmv, SlicesWinATrialOnlyByALargeMargin)
+{
+    const Policy one{Kernel::rows, 1, true};
+    const Trial clear{{1.0, 0.9, 0.97, 0.8}, 0.6}, narrow{{1.0, 0.9, 0.97, 0.8}, 0.75};
+    EXPECT_EQ(policy_after_trial(clear, one, Slices::in_order), (Policy{Kernel::sell, 8, true}));
+    EXPECT_EQ(policy_after_trial(clear, one, Slices::sorted), (Policy{Kernel::sell, 8, true, false, true}));
+    EXPECT_EQ(policy_after_trial(clear, one, Slices::none), (Policy{Kernel::rows, 8, true}));
+    EXPECT_EQ(policy_after_trial(narrow, one, Slices::sorted), (Policy{Kernel::rows, 8, true}))
+        << "they take a copy of the matrix";
+}
+
+TEST(ChooseSpmv, TriesSlicesOfShortRowsAndSortsUnevenOnes)
+{
+    const auto rows = [](double mean, offset_t padded) {
+        return RowFeatures{.rows = 1000, .cols = 1000, .nonzeros = 10000, .mean = mean, .padded = padded};
+    };
+    EXPECT_EQ(slices_to_try(rows(10, 10400)), Slices::in_order);
+    EXPECT_EQ(slices_to_try(rows(10, 10600)), Slices::sorted);
+    EXPECT_EQ(slices_to_try(rows(33, 10000)), Slices::none);
+}
+
+TEST(ChooseSpmv, TriesKernelsOnLargeMatricesOnly)
 {
     const CpuQueue q(1);
     for (const index_t rows : {1000, 100'000}) {
@@ -242,9 +266,10 @@ TEST(ChooseSpmv, TriesRowKernelsOnLargeMatricesOnly)
                                 .row_begin = row_begin.data(),
                                 .col = col.data(),
                                 .value = value.data()};
-        const auto tried = try_rows<double>(q, a);
-        for (std::size_t lane = 0; lane < 3; ++lane) EXPECT_EQ(tried[lane]<RowCosts::never, rows> 1000);
-        for (const double cost : tried) EXPECT_GT(cost, 0);
+        const Trial tried = try_kernels<double>(q, a, Slices::sorted);
+        for (std::size_t lane = 0; lane < 3; ++lane) EXPECT_EQ(tried.rows[lane]<RowCosts::never, rows> 1000);
+        for (const double cost : tried.rows) EXPECT_GT(cost, 0);
+        EXPECT_EQ(tried.sell < RowCosts::never, tried.rows[3] < RowCosts::never) << "both need vector instructions";
     }
 }
 
@@ -262,7 +287,8 @@ TEST(ChooseSpmv, TriesNothingOnAVeryLongRow)
                             .row_begin = row_begin.data(),
                             .col = col.data(),
                             .value = value.data()};
-    for (const double cost : try_rows<double>(CpuQueue(1), a)) EXPECT_EQ(cost, RowCosts::never);
+    for (const double cost : try_kernels<double>(CpuQueue(1), a, Slices::in_order).rows)
+        EXPECT_EQ(cost, RowCosts::never);
 }
 
 TEST(ChooseSpmv, NarrowsColumnsWhereTheyFit)

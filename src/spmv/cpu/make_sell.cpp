@@ -73,6 +73,21 @@ void put_distances(const Slice& slice, const index_t* col, offset_t k, index_t b
             k < slice.length[lane] ? static_cast<T>(col[slice.begin[lane] + k] - base) : T(0);
 }
 
+// Lengths of all lanes, none where every slice has rows of one length.
+Buffer<std::int32_t> lane_lengths(const CpuQueue& q, const offset_t* row_begin, index_t rows, const index_t* list,
+                                  const Buffer<offset_t>& slice_begin)
+{
+    const offset_t slices = slice_begin.size() - 1;
+    if (std::none_of(slice_begin.data(), slice_begin.data() + slices, [](offset_t s) { return s % 2 != 0; })) return {};
+    Buffer<std::int32_t> length(q, slices * slice_rows);
+#pragma omp parallel for num_threads(q.threads) schedule(static)
+    for (offset_t s = 0; s < slices; ++s)
+        for (int lane = 0; lane < slice_rows; ++lane)
+            length.data()[s * slice_rows + lane] =
+                static_cast<std::int32_t>(length_of(row_begin, row_of(list, rows, s, lane)));
+    return length;
+}
+
 // Slices as wide as their longest row, see SliceSpan; how many columns they have together.
 offset_t measure_slices(const CpuQueue& q, const offset_t* row_begin, index_t rows, const index_t* list,
                         Buffer<offset_t>& slice_begin)
@@ -119,6 +134,7 @@ Sell<M> make_sell(const CpuQueue& q, const CsrView<M>& a, bool sort,
     if (sort) s.row = sort_rows(q, a.row_begin, a.rows);
     const offset_t columns = measure_slices(q, a.row_begin, a.rows, s.row.data(), s.slice_begin),
                    slices = s.slice_begin.size() - 1;
+    s.length = lane_lengths(q, a.row_begin, a.rows, s.row.data(), s.slice_begin);
     Buffer<offset_t> unit(q, columns + 1);
     s.column = Buffer<SellColumn>(q, columns);
 #pragma omp parallel for num_threads(q.threads) schedule(static)

@@ -155,7 +155,7 @@ struct Sums {
 };
 
 template <class V, class M>
-TULLE_VECTORS void sum_vectors(const SliceView<V, M>& s, V* to)
+TULLE_VECTORS inline Sums<V> sum_vectors(const SliceView<V, M>& s)
 {
     Sums<V> sum{};
     for (offset_t j = s.span.begin; j < s.span.end; ++j) {
@@ -172,7 +172,65 @@ TULLE_VECTORS void sum_vectors(const SliceView<V, M>& s, V* to)
         case SellKind::bytes4: sum.template add<SellKind::bytes4>(here, from, value, x); break;
         }
     }
-    std::memcpy(to, sum.part, sizeof sum.part);
+    return sum;
+}
+
+TULLE_VECTORS inline __m512d all(double v) { return _mm512_set1_pd(v); }
+TULLE_VECTORS inline __m512 all(float v) { return _mm512_set1_ps(v); }
+TULLE_VECTORS inline void store(double* y, __mmask8 m, __m512d v) { _mm512_mask_storeu_pd(y, m, v); }
+TULLE_VECTORS inline void store(float* y, __mmask16 m, __m512 v) { _mm512_mask_storeu_ps(y, m, v); }
+
+// Rows that were sorted: each lane has its own place in y, or none.
+TULLE_VECTORS inline __m256i rows8(const index_t* row)
+{
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row));
+}
+TULLE_VECTORS inline __mmask8 places(const double*, const index_t* row)
+{
+    return _mm256_cmpge_epi32_mask(rows8(row), _mm256_setzero_si256());
+}
+TULLE_VECTORS inline __mmask16 places(const float*, const index_t* row)
+{
+    return _mm512_cmpge_epi32_mask(_mm512_loadu_si512(row), _mm512_setzero_si512());
+}
+TULLE_VECTORS inline __m512d load_rows(const double* y, __mmask8 m, const index_t* row)
+{
+    return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, rows8(row), y, 8);
+}
+TULLE_VECTORS inline __m512 load_rows(const float* y, __mmask16 m, const index_t* row)
+{
+    return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, _mm512_loadu_si512(row), y, 4);
+}
+TULLE_VECTORS inline void store_rows(double* y, __mmask8 m, const index_t* row, __m512d v)
+{
+    _mm512_mask_i32scatter_pd(y, m, rows8(row), v, 8);
+}
+TULLE_VECTORS inline void store_rows(float* y, __mmask16 m, const index_t* row, __m512 v)
+{
+    _mm512_mask_i32scatter_ps(y, m, _mm512_loadu_si512(row), v, 4);
+}
+
+// The new y of the lanes from `first` on, of which `here` exist.
+template <class V, class M>
+TULLE_VECTORS void multiply_vectors(const SliceView<V, M>& s, offset_t first, std::uint32_t here, const index_t* list,
+                                    const Vectors<V>& v)
+{
+    const Sums<V> sum = sum_vectors(s);
+    constexpr int lanes = Sums<V>::lanes;
+    for (int p = 0; p < slice_rows / lanes; ++p) {
+        auto result = all(v.alpha) * sum.part[p];
+        if (list == nullptr) {
+            const auto m = static_cast<typename Sums<V>::Mask>(here >> (lanes * p));
+            V* const y = v.y + first + lanes * p;
+            if (v.beta != V(0)) result += all(v.beta) * load(m, y);
+            store(y, m, result);
+        } else {
+            const index_t* const row = list + first + lanes * p;
+            const auto m = places(v.y, row);
+            if (v.beta != V(0)) result += all(v.beta) * load_rows(v.y, m, row);
+            store_rows(v.y, m, row, result);
+        }
+    }
 }
 
 #else
@@ -180,10 +238,8 @@ TULLE_VECTORS void sum_vectors(const SliceView<V, M>& s, V* to)
 bool has_vectors() { return false; }
 
 template <class V, class M>
-void sum_vectors(const SliceView<V, M>& s, V* sum)
-{
-    sum_plain(s, sum);
-}
+void multiply_vectors(const SliceView<V, M>&, offset_t, std::uint32_t, const index_t*, const Vectors<V>&)
+{}
 
 #endif
 
@@ -201,32 +257,31 @@ offset_t first_slice(const offset_t* slice_begin, offset_t slices, int part, int
 }
 
 template <class V, class M>
+void multiply_plain(const SliceView<V, M>& s, offset_t first, int count, const index_t* list, const Vectors<V>& v)
+{
+    std::array<V, slice_rows> sum;
+    sum_plain(s, sum.data());
+    for (int lane = 0; lane < count; ++lane) {
+        const offset_t row = list == nullptr ? first + lane : list[first + lane];
+        if (row >= 0) v.y[row] = scaled(v.alpha, sum[static_cast<std::size_t>(lane)], v.beta, v.y + row);
+    }
+}
+
+template <class V, class M>
 void multiply_slice(const CsrView<M>& a, const Sell<M>& sell, offset_t slice, bool vectors, const Vectors<V>& v)
 {
-    alignas(64) std::array<std::int32_t, slice_rows> length;
-    alignas(64) std::array<V, slice_rows> sum;
-    const index_t* const list = sell.row.data();
     const SliceSpan span = span_of(sell.slice_begin.data(), slice);
-    if (span.ragged)
-        for (int lane = 0; lane < slice_rows; ++lane)
-            length[static_cast<std::size_t>(lane)] =
-                static_cast<std::int32_t>(length_of(a.row_begin, row_of(list, a.rows, slice, lane)));
-    const SliceView<V, M> view{
-        span, sell.column.data(), sell.distance.data(), sell.value.data() + span.begin * slice_rows, length.data(),
-        v.x};
-    if (vectors) sum_vectors(view, sum.data());
-    else sum_plain(view, sum.data());
-    const auto write = [&](offset_t row, int lane) {
-        v.y[row] = scaled(v.alpha, sum[static_cast<std::size_t>(lane)], v.beta, v.y + row);
-    };
+    const index_t* const list = sell.row.data();
     const offset_t first = slice * slice_rows;
-    if (list == nullptr) {
-        const int count = static_cast<int>(std::min(offset_t{slice_rows}, a.rows - first));
-        for (int lane = 0; lane < count; ++lane) write(first + lane, lane);
-    } else {
-        for (int lane = 0; lane < slice_rows; ++lane)
-            if (const index_t row = list[first + lane]; row >= 0) write(row, lane);
-    }
+    const SliceView<V, M> view{span,
+                               sell.column.data(),
+                               sell.distance.data(),
+                               sell.value.data() + span.begin * slice_rows,
+                               span.ragged ? sell.length.data() + first : nullptr,
+                               v.x};
+    const int count = list == nullptr ? static_cast<int>(std::min(offset_t{slice_rows}, a.rows - first)) : slice_rows;
+    if (vectors) multiply_vectors(view, first, ~std::uint32_t{0} >> (slice_rows - count), list, v);
+    else multiply_plain(view, first, count, list, v);
 }
 
 }  // namespace
