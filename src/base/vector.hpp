@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "tulle/float16.hpp"
 
@@ -73,6 +75,44 @@ template <int Count>
     const Ints is_small = magnitude < 0x400, is_usual = magnitude < 0x7c00;  // all bits set where true
     const Ints large = (is_usual & usual) | (~is_usual & beyond);
     return bits_as<Vector<float, Count>>((half & 0x8000) << 16 | (is_small & small) | (~is_small & large));
+}
+
+template <class S, class V>
+[[gnu::always_inline]] inline void store(S* to, const V& vector)
+{
+    std::memcpy(to, &vector, sizeof(vector));
+}
+
+// Without a loop, which a compiler may not unroll, and then keeps the vectors in memory all the time.
+template <int Count, class S, class V, int... v>
+[[gnu::always_inline]] inline void store_all(S* to, const V& vectors, std::integer_sequence<int, v...>)
+{
+    (store(to + v * Count, vectors[v]), ...);
+}
+
+// Columns that are held in registers at a time: half of the registers, so that what is loaded and what belongs to the
+// loop find others. (SSE has 16 of 16 bytes, AVX2 16 of 32, AVX-512 32 of 64, NEON 32 of 16.)
+inline constexpr int most_block_bytes = 256;
+#if defined(__x86_64__)
+template <int RegisterBytes>
+inline constexpr int block_bytes = 8 * RegisterBytes < most_block_bytes ? 8 * RegisterBytes : most_block_bytes;
+#else
+template <int RegisterBytes>
+inline constexpr int block_bytes = most_block_bytes;
+#endif
+
+// n columns in blocks of at most BlockBytes of S, a power of two, and then of halves of it down to 16:
+// step(vectors, count, j) has so many vectors of so many columns each from column j on. Returns how many columns the
+// blocks have; fewer than a vector of 16 bytes are left.
+template <int RegisterBytes, int BlockBytes, class S, class Step>
+[[gnu::always_inline]] inline std::int64_t for_blocks(std::int64_t n, const Step& step, std::int64_t j = 0)
+{
+    constexpr int width = RegisterBytes < BlockBytes ? RegisterBytes : BlockBytes;
+    constexpr int columns = BlockBytes / sizeof(S);
+    for (; j + columns <= n; j += columns)
+        step(std::integral_constant<int, BlockBytes / width>{}, std::integral_constant<int, width / sizeof(S)>{}, j);
+    if constexpr (BlockBytes > 16) return for_blocks<RegisterBytes, BlockBytes / 2, S>(n, step, j);
+    else return j;
 }
 
 }  // namespace tulle::inline TULLE_ABI::simd

@@ -57,9 +57,12 @@ CpuQueue::CpuQueue(int wanted, std::shared_ptr<Memory> resource)
         "0 takes as many as there are processors");
 }
 
+// Nothing between one and all: libgomp ends the threads that a smaller team has no use for, and the next larger one
+// starts them again, which takes milliseconds.
 int threads_for(const CpuQueue& q, offset_t work)
 {
-    return static_cast<int>(std::clamp(work / q.work_per_thread, offset_t{1}, offset_t{q.threads}));
+    constexpr int enough = 4;  // threads' shares of work from which on many threads pay off, too
+    return work / q.work_per_thread >= std::min(q.threads, enough) ? q.threads : 1;
 }
 
 CudaQueue::CudaQueue(int number, CUstream_st* order, std::shared_ptr<Memory> resource)

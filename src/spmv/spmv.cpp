@@ -142,7 +142,7 @@ void look(State& s, bool reused, bool with_columns)
         const auto m = as_rows(s.a);
         const Survey found = s.ctx.run([&](const auto& q) {
             if (reused) return survey(q, m, with_columns);
-            return with_columns || s.options.force ? glance(q, m, with_columns) : sample(q, m, s.options.checked);
+            return with_columns || s.options.force ? glance(q, m, with_columns) : sample(q, m);
         });
         s.features.row = found.row;
         sound = found.sound && (m.sorted || !m.unique);  // repeats in unsorted rows are beyond a survey
@@ -311,15 +311,16 @@ bool makes_dots(const Policy& p, Backend backend, bool mixed)
             p.kernel == Kernel::sell);
 }
 
-// Rows and nonzeros from which on a plan is worth the measurement of the machine that the first such plan makes.
-constexpr offset_t worth_measuring = 50'000;
+// Rows and nonzeros from which on a plan, or a single product, is worth the measurement of the machine that the first
+// of them makes: some milliseconds.
+constexpr offset_t worth_measuring = 50'000, worth_measuring_once = 400'000;
 
 // What the machine is known to do well. A deterministic context must not depend on a clock.
 template <class Sum>
 Limits limits_for(const Context& ctx, offset_t work, const Options& options, bool reused)
 {
-    const bool measure =
-        ctx.backend() == Backend::cpu && reused && work >= worth_measuring && !options.force && !ctx.is_deterministic();
+    const bool measure = ctx.backend() == Backend::cpu && work >= (reused ? worth_measuring : worth_measuring_once) &&
+                         !options.force && !ctx.is_deterministic();
     return {.backend = ctx.backend(),
             .threads = ctx.host().threads,
             .costs = measure ? measured_costs(sizeof(Sum)) : typical_costs()};
@@ -330,7 +331,9 @@ template <class State>
 void choose_by_trial(State& s)
 {
     using Sum = std::remove_cvref_t<decltype(*s.work.carry.data())>;
-    if (s.limits.backend != Backend::cpu || !s.limits.costs.measured || s.choice.policy.kernel != Kernel::rows) return;
+    if (!s.features.reused || s.limits.backend != Backend::cpu || !s.limits.costs.measured ||
+        s.choice.policy.kernel != Kernel::rows)
+        return;
     const trace::Phase phase{"try"};
     s.ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CpuQueue>) {

@@ -148,12 +148,12 @@ Survey glance(const CudaQueue& q, const CsrView<M>& a, bool whole)
 {
     return survey(q, a, whole);
 }
-// The same of some rows only; every row that is long beside a thread's share of the nonzeros is among them. All offsets
-// are looked at if `checked`.
+// The same of some rows only; every row that is long beside a thread's share of the nonzeros is among them. On a CPU
+// offsets are not checked.
 template <class M>
-Survey sample(const CpuQueue& q, const CsrView<M>& a, bool checked);
+Survey sample(const CpuQueue& q, const CsrView<M>& a);
 template <class M>
-Survey sample(const CudaQueue& q, const CsrView<M>& a, bool)
+Survey sample(const CudaQueue& q, const CsrView<M>& a)
 {
     return survey(q, a, false);
 }

@@ -42,20 +42,24 @@ TEST(Context, RefusesThreadsNoMachineHas)
     }
 }
 
-TEST(Context, GivesSmallWorkFewerThreads)
+// Never some of them: a team that changes its size costs milliseconds.
+TEST(Context, GivesSmallWorkOneThread)
 {
     CpuQueue q(8);
     q.work_per_thread = 1000;
     EXPECT_EQ(threads_for(q, -5), 1);
     EXPECT_EQ(threads_for(q, 0), 1);
-    EXPECT_EQ(threads_for(q, 1999), 1);
-    EXPECT_EQ(threads_for(q, 2000), 2);
-    EXPECT_EQ(threads_for(q, 7999), 7);
+    EXPECT_EQ(threads_for(q, 3999), 1);
+    EXPECT_EQ(threads_for(q, 4000), 8);
+    EXPECT_EQ(threads_for(q, 7999), 8);
     EXPECT_EQ(threads_for(q, offset_t{1} << 60), 8);
     const test::WorkPerThread thousand("1000");
     const Context all = Context::cpu(8).deterministic();
     EXPECT_EQ(all.for_work(3).name(), "cpu:1");
-    EXPECT_EQ(all.for_work(3500).name(), "cpu:3");
+    EXPECT_EQ(all.for_work(3500).name(), "cpu:1");
+    EXPECT_EQ(all.for_work(4500).name(), "cpu:8");
+    EXPECT_EQ(Context::cpu(2).for_work(1999).name(), "cpu:1");
+    EXPECT_EQ(Context::cpu(2).for_work(2000).name(), "cpu:2");
     EXPECT_TRUE(all.for_work(3).is_deterministic());
     EXPECT_EQ(&all.for_work(3).memory(), &all.memory()) << "counted in the same memory";
     EXPECT_EQ(all.name(), "cpu:8");

@@ -4,6 +4,7 @@
 #include "spmm/dense_case.hpp"
 
 #include <limits>
+#include <set>
 
 #include "spmm/steps.hpp"
 #include "support/backends.hpp"
@@ -58,6 +59,39 @@ TEST_P(SpmmRowsOn, InAnyLanesAndLines)
         check_rows<V, C>(ctx(), 5, {Layout::row_major, 1, 61}, {Layout::row_major, 2, 63}, {2, -1});
         check_rows<V, C>(ctx(), 36, {Layout::row_major, 4}, {Layout::col_major, 1}, {-1, 0});
     });
+}
+
+// Blocks of columns of every size, and more of B than a cache holds, with columns that nobody foresees: then rows of B
+// are asked for ahead, but none for nonzeros behind the last.
+TEST_P(SpmmRowsOn, TakeColumnsInBlocks)
+{
+    if (ctx().backend() != Backend::cpu) GTEST_SKIP() << "blocks are of the CPU";
+    constexpr index_t rows = 1500, cols = 9000, in_row = 25;
+    HostCsr<double> a;
+    a.rows = rows;
+    a.cols = cols;
+    a.row_begin = {0};
+    for (index_t i = 0; i < rows; ++i) {
+        std::set<index_t> col;
+        for (index_t k = 0; k < i % in_row + 1; ++k)
+            col.insert(static_cast<index_t>(hash_of(1, i, k) % (i < 700 ? cols : 40)));
+        for (const index_t j : col) {
+            a.col.push_back(j);
+            a.value.push_back(1 + (i + j) % 5);
+        }
+        a.row_begin.push_back(static_cast<offset_t>(a.col.size()));
+    }
+    for (const index_t n : {1, 2, 3, 8, 15, 32, 47, 101}) {
+        const auto b = dense<double>(cols, n, Values::integers, 3);
+        const auto before = dense<double>(rows, n, Values::integers, 4);
+        for (const Scalars s : {Scalars{2, 0}, Scalars{1, -1}}) {
+            const Form apart{Layout::row_major, 3};
+            Lent<double> b_there(ctx(), b, apart), c_there(ctx(), before, apart);
+            Plan<double>::make(ctx(), a.view(), {.n = n, .force = policy_of(Kernel::rows, {.n = n}, {Backend::cpu})})
+                .run(s.alpha, b_there.view(), s.beta, c_there.view());
+            EXPECT_TRUE(is_product(a, false, s, b, before, c_there.take(), true, false)) << n << " columns";
+        }
+    }
 }
 
 // A row of C depends on the rows of B that its nonzeros name, and on no other that its line reads.

@@ -496,21 +496,49 @@ TEST(SpmvOnCpu, RefusesABrokenMatrixInASingleCall)
     EXPECT_TRUE(within_bound(y, oracle_multiply(good, false, 1.0, x, 0.0, std::vector<double>(700, 0.0))));
 }
 
-// Columns are checked a piece of the rows at a time: faults in every piece are found, and none where rows meet.
+// Columns are checked while they are multiplied: every fault is found, on every thread, and none where rows meet.
 TEST(SpmvOnCpu, ChecksColumnsWhileItMultiplies)
 {
     const auto good = random_matrix<double>(3000, 40, 0.3, Values::integers, 5);
     const std::vector<double> x(40, 1.0);
     std::vector<double> y(3000);
-    multiply(Context::cpu(1), good.view(), x, y);
-    EXPECT_TRUE(within_bound(y, oracle_multiply(good, false, 1.0, x, 0.0, std::vector<double>(3000, 0.0))));
-    for (std::size_t at = 0; at < good.col.size(); at += 997)
-        for (const index_t wrong : {-1, 40, std::numeric_limits<index_t>::max(), std::numeric_limits<index_t>::min()}) {
+    for (const int threads : {1, 3}) {
+        const Context c = Context::cpu(threads);
+        for (const bool sorted : {true, false}) {
             auto bad = good;
-            bad.sorted = bad.unique = false;
-            bad.col[at] = wrong;
-            EXPECT_THROW(multiply(Context::cpu(1), bad.view(), x, y), ValueError) << at << " " << wrong;
+            bad.sorted = bad.unique = sorted;
+            multiply(c, bad.view(), x, y);
+            EXPECT_TRUE(within_bound(y, oracle_multiply(good, false, 1.0, x, 0.0, std::vector<double>(3000, 0.0))));
+            for (std::size_t at = 0; at < good.col.size(); at += 997)
+                for (const index_t wrong :
+                     {-1, 40, std::numeric_limits<index_t>::max(), std::numeric_limits<index_t>::min()}) {
+                    bad.col[at] = wrong;
+                    EXPECT_THROW(multiply(c, bad.view(), x, y), ValueError) << at << " " << wrong;
+                    bad.col[at] = good.col[at];
+                }
         }
+        auto twice = good;
+        twice.unique = false;
+        twice.col[1] = twice.col[0];
+        EXPECT_NO_THROW(multiply(c, twice.view(), x, y)) << "a column may repeat where the view says so";
+    }
+}
+
+// Offsets that descend would give threads the same rows.
+TEST(SpmvOnCpu, ChecksOffsetsWhileItMultiplies)
+{
+    const auto good = random_matrix<double>(400, 40, 0.3, Values::integers, 5);
+    const std::vector<double> x(40, 1.0);
+    std::vector<double> y(400);
+    for (const int threads : {1, 2, 7})
+        for (std::size_t row = 1; row < 400; row += 13)
+            for (const offset_t wrong : {offset_t{-5}, offset_t{0}, std::ssize(good.col), std::ssize(good.col) + 9,
+                                         std::numeric_limits<offset_t>::max()}) {
+                auto bad = good;
+                bad.row_begin[row] = wrong;
+                if (bad.row_begin[row - 1] <= wrong && wrong <= bad.row_begin[row + 1]) continue;
+                EXPECT_THROW(multiply(Context::cpu(threads), bad.view(), x, y), ValueError) << row << " " << wrong;
+            }
 }
 
 // The split kernel's pieces and the row kernel's sums do not depend on the number of threads.

@@ -387,7 +387,7 @@ TEST_P(SptrsvOn, GivesTheSameBitsForAnyNumberOfThreads)
         const auto b = vector_of<double>(a.rows, 5);
         const auto want = run(Context::cpu(1), Plan<double>::make(Context::cpu(1), a.view()), 0.5, b);
         for (const Merge merge : {Merge::none, Merge::critical, Merge::fixed})
-            for (const int threads : {1, 2, 5}) {
+            for (const int threads : {1, 2, 5, 8}) {
                 const Context some = Context::cpu(threads);
                 const Policy scheme{.kernel = Kernel::levels,
                                     .merge = merge,
@@ -397,6 +397,43 @@ TEST_P(SptrsvOn, GivesTheSameBitsForAnyNumberOfThreads)
                     << name << ": " << to_text(scheme) << ", " << threads << " threads";
             }
     }
+}
+
+// Blocks of columns in registers, columns left over, and columns shared out to threads, serially and by levels.
+TEST_P(SptrsvOn, GivesTheSameBitsForManySidesOnAnyNumberOfThreads)
+{
+    if (ctx().backend() != Backend::cpu) GTEST_SKIP() << "threads are of the CPU";
+    const auto a = triangle_where<double>(90, 4, [](index_t i, index_t j) { return unit(hash_of(8, i, j)) < 0.1; });
+    for (const index_t sides : {2, 7, 8, 17, 32, 41, 70})
+        for (const Layout layout : {Layout::row_major, Layout::col_major}) {
+            const auto solve = [&](int threads, Kernel kernel) {
+                const Context some = Context::cpu(threads);
+                std::vector<double> x(static_cast<std::size_t>(90 * sides));
+                const DenseView<double> at{90, sides, layout == Layout::row_major ? sides : 90, layout, x.data()};
+                for (index_t i = 0; i < 90; ++i)
+                    for (index_t j = 0; j < sides; ++j) at(i, j) = unit(hash_of(3, i, j)) - 0.5;
+                Plan<double>::make(some, a.view(),
+                                   {.force = Policy{.kernel = kernel, .limit = kernel == Kernel::levels}})
+                    .solve(0.5, at, at);
+                return x;
+            };
+            const std::vector<double> want = solve(1, Kernel::serial);
+            for (const int threads : {2, 3, 16})
+                for (const Kernel kernel : {Kernel::serial, Kernel::levels})
+                    EXPECT_TRUE(same_bits(want, solve(threads, kernel)))
+                        << sides << " sides, " << threads << " threads, " << to_text(kernel);
+            std::vector<double> b(90);
+            for (const index_t j : {index_t{0}, sides / 2, sides - 1}) {
+                for (index_t i = 0; i < 90; ++i) b[static_cast<std::size_t>(i)] = unit(hash_of(3, i, j)) - 0.5;
+                const auto alone = run(Context::cpu(1), Plan<double>::make(Context::cpu(1), a.view()), 0.5, b);
+                for (index_t i = 0; i < 90; ++i)
+                    EXPECT_NEAR(
+                        alone[static_cast<std::size_t>(i)],
+                        want[static_cast<std::size_t>(layout == Layout::row_major ? i * sides + j : j * 90 + i)],
+                        1e-12 * (1 + std::abs(alone[static_cast<std::size_t>(i)])))
+                        << i << " of " << j;
+            }
+        }
 }
 
 TEST_P(SptrsvOn, UpdatesValuesAsANewPlanWould)

@@ -1,11 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Row by row: some columns of a row of C are held in vector registers while the row's nonzeros bring in rows of B.
+// Row by row: a block of columns of a row of C is held in vector registers while the row's nonzeros bring in rows of B.
 // Threads have rows with equal numbers of nonzeros. The library is compiled for any x86-64; the machine is asked when
 // running for its wider vectors.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "base/machine.hpp"
 #include "base/vector.hpp"
@@ -18,6 +19,8 @@ namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 using simd::load;
+using simd::store;
+using simd::store_all;
 using simd::Vector;
 
 template <class V, class C>
@@ -27,42 +30,51 @@ template <class V, class C>
     *to = static_cast<C>(o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * static_cast<Sum<V>>(*to));
 }
 
-template <int Count, class V, class C>
-[[gnu::always_inline]] inline void put_vector(const Operands<V, C>& o, offset_t row, offset_t j,
-                                              Vector<Sum<V>, Count> sum)
+template <int Vectors, int Count, class V, class C>
+[[gnu::always_inline]] inline void put_block(const Operands<V, C>& o, offset_t row, offset_t j,
+                                             const Vector<Sum<V>, Count> (&sum)[Vectors])
 {
     if constexpr (std::is_same_v<C, Sum<V>>)
         if (o.c_col == 1) {
+            const Sum<V> alpha = o.alpha, beta = o.beta;
             C* to = o.c + row * o.c_row + j;
-            sum = o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * load<Count>(to);
-            std::memcpy(to, &sum, sizeof(sum));
+            if (beta == 0)
+                for (int v = 0; v < Vectors; ++v) store(to + v * Count, alpha * sum[v]);
+            else
+                for (int v = 0; v < Vectors; ++v)
+                    store(to + v * Count, alpha * sum[v] + beta * load<Count>(to + v * Count));
             return;
         }
-    for (int l = 0; l < Count; ++l) put(o, row, j + l, sum[l]);
+    Sum<V> one[Vectors * Count];
+    store_all<Count>(one, sum, std::make_integer_sequence<int, Vectors>{});
+    for (int l = 0; l < Vectors * Count; ++l) put(o, row, j + l, one[l]);
 }
 
-// `Vectors` vectors of columns of one row of C, from column j on; rows of B are contiguous. Even and odd nonzeros are
-// added up apart, so that an addition need not wait for the one before it.
-template <int Vectors, int Count, class V, class C>
+// Nonzeros whose rows of B are asked for ahead of their use, where the caches cannot be expected to have them.
+constexpr offset_t ahead = 16;
+constexpr offset_t cache_line = 64;
+
+// A block of columns of one row of C, from column j on; rows of B are contiguous.
+template <int Vectors, int Count, bool Ahead, class V, class C>
 [[gnu::always_inline]] inline void multiply_block(const CsrView<V>& a, offset_t row, const Operands<V, C>& o,
                                                   offset_t j)
 {
     using S = Sum<V>;
-    Vector<S, Count> even[Vectors] = {}, odd[Vectors] = {};
-    const offset_t end = a.row_begin[row + 1];
-    offset_t k = a.row_begin[row];
-    for (; k + 1 < end; k += 2) {
-        const S first = static_cast<S>(a.value[k]), second = static_cast<S>(a.value[k + 1]);
-        const V *b = o.b + a.col[k] * o.b_row + j, *next = o.b + a.col[k + 1] * o.b_row + j;
-        for (int v = 0; v < Vectors; ++v) {
-            even[v] += first * load<Count>(b + v * Count);
-            odd[v] += second * load<Count>(next + v * Count);
+    const V *const value = a.value, *const b = o.b + j;
+    const index_t* const col = a.col;
+    const offset_t b_row = o.b_row, end = a.row_begin[row + 1];
+    Vector<S, Count> sum[Vectors] = {};
+    for (offset_t k = a.row_begin[row]; k < end; ++k) {
+        if constexpr (Ahead) {
+            const V* const later = b + col[k + ahead] * b_row;
+            for (offset_t c = 0; c < Vectors * Count; c += cache_line / offset_t{sizeof(V)})
+                __builtin_prefetch(later + c);
         }
+        const S scale = static_cast<S>(value[k]);
+        const V* const from = b + col[k] * b_row;
+        for (int v = 0; v < Vectors; ++v) sum[v] += scale * load<Count>(from + v * Count);
     }
-    if (k < end)
-        for (int v = 0; v < Vectors; ++v)
-            even[v] += static_cast<S>(a.value[k]) * load<Count>(o.b + a.col[k] * o.b_row + j + v * Count);
-    for (int v = 0; v < Vectors; ++v) put_vector<Count>(o, row, j + v * Count, even[v] + odd[v]);
+    put_block<Vectors, Count>(o, row, j, sum);
 }
 
 // One column of one row of C, whatever the strides; added up as in the blocks.
@@ -70,32 +82,72 @@ template <class V, class C>
 [[gnu::always_inline]] inline void multiply_one(const CsrView<V>& a, offset_t row, const Operands<V, C>& o, offset_t j)
 {
     using S = Sum<V>;
-    S even = 0, odd = 0;
-    const offset_t end = a.row_begin[row + 1];
-    offset_t k = a.row_begin[row];
-    for (; k + 1 < end; k += 2) {
-        even += static_cast<S>(a.value[k]) * static_cast<S>(o.b[a.col[k] * o.b_row + j * o.b_col]);
-        odd += static_cast<S>(a.value[k + 1]) * static_cast<S>(o.b[a.col[k + 1] * o.b_row + j * o.b_col]);
-    }
-    if (k < end) even += static_cast<S>(a.value[k]) * static_cast<S>(o.b[a.col[k] * o.b_row + j * o.b_col]);
-    put(o, row, j, even + odd);
+    S sum = 0;
+    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k)
+        sum += static_cast<S>(a.value[k]) * static_cast<S>(o.b[a.col[k] * o.b_row + j * o.b_col]);
+    put(o, row, j, sum);
 }
 
-// Rows [begin, end), widest blocks first: 128 bytes of sums in vectors as wide as the machine's registers. (Wider ones
-// are kept in memory by the compiler, as 64 bytes are on a Neoverse V1, whose registers have 16.)
+// Rows [begin, end), one block of columns after the other: these rows of A stay in a cache, and a block needs less of
+// one for rows of B than all columns would.
+template <int RegisterBytes, bool Ahead, class V, class C>
+[[gnu::always_inline]] inline void multiply_tile(const CsrView<V>& a, offset_t begin, offset_t end,
+                                                 const Operands<V, C>& o)
+{
+    offset_t j = 0;
+    if (o.b_col == 1)
+        j = simd::for_blocks<RegisterBytes, simd::block_bytes<RegisterBytes>, Sum<V>>(
+            o.n, [&](auto vectors, auto count, offset_t first) __attribute__((always_inline)) {
+                for (offset_t row = begin; row < end; ++row)
+                    multiply_block<vectors(), count(), Ahead>(a, row, o, first);
+            });
+    for (; j < o.n; ++j)
+        for (offset_t row = begin; row < end; ++row) multiply_one(a, row, o, j);
+}
+
+// Whether rows of B that the next row of A needs are mostly those of this row or beside them, where a cache has them or
+// the processor foresees them. Some rows of [begin, end) stand for all.
+template <class V>
+bool repeats_columns(const CsrView<V>& a, offset_t begin, offset_t end)
+{
+    constexpr offset_t samples = 8;
+    constexpr index_t beside = 2;
+    offset_t all = 0, found = 0;
+    for (offset_t s = 0; s < samples; ++s) {
+        const offset_t row = begin + (end - 1 - begin) * s / samples;
+        offset_t before = a.row_begin[row];
+        const offset_t middle = a.row_begin[row + 1], last = row + 2 <= end ? a.row_begin[row + 2] : middle;
+        for (offset_t k = middle; k < last; ++k) {
+            while (before < middle && a.col[before] < a.col[k] - beside) ++before;
+            found += before < middle && a.col[before] <= a.col[k] + beside;
+        }
+        all += last - middle;
+    }
+    return 2 * found >= all;
+}
+
+// Rows of B are worth asking for ahead: they are more than a cache holds, not those of the row before, and there are
+// enough nonzeros behind these rows.
+template <class V, class C>
+bool asks_ahead(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o)
+{
+    constexpr offset_t in_cache = offset_t{1} << 19;
+    const offset_t row_bytes = std::min<offset_t>(o.n * offset_t{sizeof(V)}, simd::most_block_bytes);
+    return o.b_col == 1 && a.cols * row_bytes > in_cache && a.row_begin[end] + ahead <= a.nonzeros &&
+           !repeats_columns(a, begin, end);
+}
+
+// Rows [begin, end), some at a time.
 template <int RegisterBytes, class V, class C>
 [[gnu::always_inline]] inline void multiply_stretch(const CsrView<V>& a, offset_t begin, offset_t end,
                                                     const Operands<V, C>& o)
 {
-    constexpr int vectors = 128 / RegisterBytes;
-    constexpr int wide = RegisterBytes / sizeof(Sum<V>), narrow = 16 / sizeof(Sum<V>);
-    for (offset_t row = begin; row < end; ++row) {
-        offset_t j = 0;
-        if (o.b_col == 1) {
-            for (; j + vectors * wide <= o.n; j += vectors * wide) multiply_block<vectors, wide>(a, row, o, j);
-            for (; j + narrow <= o.n; j += narrow) multiply_block<1, narrow>(a, row, o, j);
-        }
-        for (; j < o.n; ++j) multiply_one(a, row, o, j);
+    constexpr offset_t tile_nonzeros = 16384;
+    const offset_t rows = std::max<offset_t>(1, tile_nonzeros * a.rows / std::max<offset_t>(1, a.nonzeros));
+    for (offset_t first = begin; first < end; first += rows) {
+        const offset_t last = std::min(end, first + rows);
+        if (asks_ahead(a, first, last, o)) multiply_tile<RegisterBytes, true>(a, first, last, o);
+        else multiply_tile<RegisterBytes, false>(a, first, last, o);
     }
 }
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Row by row; each thread has rows with about as many nonzeros, and short rows count too.
 #include <algorithm>
+#include <vector>
 
-#include "spmv/cpu/columns.hpp"
+#include "spmv/cpu/checked_rows.hpp"
 #include "spmv/cpu/stretch.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
@@ -18,22 +19,6 @@ prim::MergePoint part_begin(const CpuQueue& q, const CsrView<M>& a, int part)
                                            work / q.threads * part + work % q.threads * part / q.threads)
                              .row;
     return {row, a.row_begin[row]};
-}
-
-constexpr offset_t nonzeros_in_cache = 2048;  // 8 KB of columns: still in the first cache when they are multiplied
-
-// The rows first … last-1, some at a time; stops before those that are not sound and returns false.
-template <class V, class M>
-bool multiply_checked(const CsrView<M>& a, offset_t first, offset_t last, int lanes, const Vectors<V>& v)
-{
-    const Pattern pattern = pattern_of(a);
-    const offset_t step = std::max<offset_t>(1, nonzeros_in_cache * a.rows / std::max<offset_t>(1, a.nonzeros));
-    for (offset_t row = first; row < last; row += step) {
-        const offset_t next = std::min(last, row + step);
-        if (!columns_are_sound(pattern, row, next)) return false;
-        multiply_stretch(a, {}, {row, a.row_begin[row]}, {next, a.row_begin[next]}, lanes, v);
-    }
-    return true;
 }
 
 }  // namespace
@@ -66,10 +51,18 @@ void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Narr
 template <class V, class M>
 bool multiply_rows_checked(const CpuQueue& q, const CsrView<M>& a, int lanes, const Vectors<V>& v)
 {
+    const auto parts = static_cast<std::size_t>(q.threads);
+    std::vector<offset_t> cut(parts + 1, a.rows);
     bool sound = true;
-#pragma omp parallel for num_threads(q.threads) schedule(static) reduction(&& : sound)
-    for (int t = 0; t < q.threads; ++t)
-        sound = multiply_checked(a, part_begin(q, a, t).row, part_begin(q, a, t + 1).row, lanes, v);
+#pragma omp parallel num_threads(q.threads) reduction(&& : sound)
+    {
+#pragma omp for schedule(static)
+        for (std::size_t t = 0; t < parts; ++t) cut[t] = part_begin(q, a, static_cast<int>(t)).row;
+        const bool apart = std::is_sorted(cut.begin(), cut.end());  // else offsets descend, and parts overlap
+#pragma omp for schedule(static)
+        for (std::size_t t = 0; t < parts; ++t)
+            sound = sound && apart && multiply_checked(a, cut[t], cut[t + 1], lanes, v);
+    }
     return sound;
 }
 

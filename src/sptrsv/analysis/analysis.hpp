@@ -237,6 +237,9 @@ void require_square(const WideView<V>& a);
 template <class V>
 AnalysisState analyze_pattern(const Context& ctx, const WideView<V>& a, const Options& options);
 
+// Whether a CPU's threads would wait longer for each other than they work, and nodes of several rows are worth finding.
+bool merges_pay_on_cpu(const Features& features, const Limits& limits, double expected_calls);
+
 // The graphs a GPU policy could work on, beside the one without merging: chains, or those that are found on the host.
 void look_at_chains(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known);
 void evaluate_merges(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known);

@@ -280,7 +280,13 @@ void look_at_chains(const Context& ctx, const Limits& limits, double expected_ca
 void evaluate_merges(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known)
 {
     const trace::Phase phase{"transform"};
-    if (limits.backend == Backend::cpu) return;
+    if (limits.backend == Backend::cpu) {
+        if (!merges_pay_on_cpu(known.features, limits, expected_calls)) return;
+        const Graph merged = merge(ctx.host(), pattern_on_host(ctx, known), Merge::critical, most_rows);
+        known.estimates = {{Merge::none, 1, known.features.levels, known.features.rows},
+                           {Merge::critical, most_rows, merged.levels, merged.nodes}};
+        return;
+    }
     known.estimates = {estimate_of(Merge::none, 1, levels_on_host(ctx, known), limits)};
     known.host->merged.clear();
     if (!clusters_pay(known.features, expected_calls)) return;

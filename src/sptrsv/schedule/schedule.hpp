@@ -56,7 +56,18 @@ struct ThreadPlan {
     int threads() const { return static_cast<int>(of_thread.size()); }
 };
 
-inline constexpr int entries_worth_sharing = 2000;  // of a level, for each thread: about as long as a wait takes
+inline constexpr int entries_worth_sharing = 128;  // of a thread in a level: about as long as a wait takes
+
+// Threads that share a level of so many entries: all, or a power of two, so that parts of neighbouring levels with
+// other numbers of threads belong together.
+constexpr int sharers_of(offset_t entries, int threads, int worth_sharing)
+{
+    const offset_t most = entries / worth_sharing;
+    if (most >= threads) return threads;
+    int sharers = 1;
+    while (2 * sharers <= most) sharers *= 2;
+    return sharers;
+}
 
 ThreadPlan plan_threads(const CpuQueue& host, const Pattern& t, const Graph& graph, int threads,
                         int worth_sharing = entries_worth_sharing);

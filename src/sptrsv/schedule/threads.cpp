@@ -62,7 +62,8 @@ Line line_up(const CpuQueue& host, const Pattern& t, const Graph& graph)
     return line;
 }
 
-// Cuts the nodes first … last-1 into one stretch of rows per thread with about the same number of entries.
+// Cuts the nodes first … last-1 into one stretch of rows for each of the threads that share them, with about the same
+// number of entries.
 std::vector<index_t> cut(const Pattern& t, const Line& line, index_t first, index_t last, int threads,
                          int worth_sharing)
 {
@@ -75,7 +76,7 @@ std::vector<index_t> cut(const Pattern& t, const Line& line, index_t first, inde
     offset_t total = 0;
     for (index_t n = first; n < last; ++n) total += entries(n);
     std::vector<index_t> cuts{line.units[static_cast<std::size_t>(first)]};
-    if (total < offset_t{worth_sharing} * threads) threads = 1;
+    threads = sharers_of(total, threads, worth_sharing);
     offset_t sum = 0;
     for (index_t n = first; n < last; ++n) {
         sum += entries(n);
@@ -103,13 +104,16 @@ ThreadPlan plan_threads(const CpuQueue& host, const Pattern& t, const Graph& gra
     for (index_t l = 1; l <= graph.levels; ++l) {
         const std::vector<index_t> cuts =
             cut(t, line, line.level_begin.data()[l], line.level_begin.data()[l + 1], threads, worth_sharing);
-        for (std::size_t u = 0; u + 1 < cuts.size(); ++u) {
+        const std::size_t sharers = cuts.size() - 1;
+        for (std::size_t u = 0; u < sharers; ++u) {
             if (cuts[u] == cuts[u + 1]) continue;
+            const std::size_t thread = u * static_cast<std::size_t>(threads) / sharers;
             ThreadPlan::RowRange stretch{l, cuts[u], cuts[u + 1], 0, 0};
             for (index_t r = cuts[u]; r < cuts[u + 1]; ++r)
-                owners.thread[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(r)])] = static_cast<int>(u);
-            add_waits(t, graph, static_cast<int>(u), stretch, plan, owners);
-            plan.of_thread[u].push_back(stretch);
+                owners.thread[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(r)])] =
+                    static_cast<int>(thread);
+            add_waits(t, graph, static_cast<int>(thread), stretch, plan, owners);
+            plan.of_thread[thread].push_back(stretch);
         }
     }
     return plan;

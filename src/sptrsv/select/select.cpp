@@ -66,16 +66,32 @@ constexpr double there_level = 0.13e-6;  // of a GPU's sweep where levels are na
 // CPU, seconds: an entry of rows in their own order, and in the order of levels, where neighbours are far apart.
 constexpr double cpu_entry = 1.5e-9;
 constexpr double cpu_level_entry = 1.8e-9;
+constexpr double quick_handover = 0.25e-6;  // of an idle machine; where that would pay, it is measured
 constexpr double worthwhile_gain =
     1.3;  // that levels must promise: waits come at the worst moment, and a prediction is no measurement
 
-// Levels too small to be shared belong to one thread, as plan_threads() decides; here all are taken to be of the mean
-// size.
-double predict_levels(const Features& f, const Limits& limits)
+// All levels are taken to be of the mean size; plan_threads() decides by the size of each. Nodes are not divided.
+double predict_levels(const Features& f, offset_t nodes, index_t levels, const Limits& limits)
 {
-    const bool shared = f.level_mean >= static_cast<double>(entries_worth_sharing) * limits.threads;
-    return static_cast<double>(f.nonzeros) * cpu_level_entry / (shared ? limits.threads : 1) +
-           f.levels * limits.handover;
+    const offset_t mean = f.nonzeros / std::max<index_t>(1, levels), width = nodes / std::max<index_t>(1, levels);
+    const auto sharers = std::clamp<offset_t>(width, 1, sharers_of(mean, limits.threads, entries_worth_sharing));
+    return static_cast<double>(f.nonzeros) * cpu_level_entry / static_cast<double>(sharers) + levels * limits.handover;
+}
+
+// Rows alone, or merged where an estimate promises less.
+struct SharedLevels {
+    Policy policy;
+    double seconds;
+    index_t levels;
+};
+SharedLevels cheapest_levels(const Features& f, const std::vector<MergeEstimate>& estimates, const Limits& limits)
+{
+    SharedLevels best{{.kernel = Kernel::levels}, predict_levels(f, f.rows, f.levels, limits), f.levels};
+    for (const MergeEstimate& e : estimates)
+        if (const double seconds = predict_levels(f, e.tasks, e.levels, limits);
+            e.merge == Merge::critical && seconds < best.seconds)
+            best = {{.kernel = Kernel::levels, .merge = e.merge, .rows = e.rows}, seconds, e.levels};
+    return best;
 }
 
 double tasks_per_level(const MergeEstimate& o) { return static_cast<double>(o.tasks) / std::max<index_t>(1, o.levels); }
@@ -132,21 +148,21 @@ void check_execution_scope(const Policy& s, const Limits& limits)
         [&] { return concat("a cluster of ", s.blocks, " blocks"); }, concat("2, 4, … ", limits.cluster_blocks));
 }
 
-Choice choose_cpu(const Features& f, const Limits& limits)
+Choice choose_cpu(const Features& f, const std::vector<MergeEstimate>& estimates, const Limits& limits)
 {
-    const double alone = static_cast<double>(f.nonzeros) * cpu_entry, shared = predict_levels(f, limits);
-    if (limits.threads > 1 && shared * worthwhile_gain < alone)
-        return {{.kernel = Kernel::levels},
-                shared,
-                concat(f.nonzeros, " entries in ", f.levels,
-                       plural(f.levels, " level are worth ", " levels are worth "), limits.threads, " threads")};
+    const double alone = static_cast<double>(f.nonzeros) * cpu_entry;
+    const SharedLevels shared = cheapest_levels(f, estimates, limits);
+    if (limits.threads > 1 && shared.seconds * worthwhile_gain < alone)
+        return {shared.policy, shared.seconds,
+                concat(f.nonzeros, " entries in ", shared.levels,
+                       plural(shared.levels, " level are worth ", " levels are worth "), limits.threads, " threads")};
     Limits idle = limits;
     idle.handover = Limits{}.handover;
-    const bool busy = limits.threads > 1 && predict_levels(f, idle) * worthwhile_gain < alone;
+    const bool busy = limits.threads > 1 && cheapest_levels(f, estimates, idle).seconds * worthwhile_gain < alone;
     return {{.kernel = Kernel::serial},
             alone,
             limits.threads == 1 ? "one thread"
-            : busy ? concat("the machine is busy: threads wait ", fixed(limits.handover * 1e6, 0), " us for each other")
+            : busy ? concat("the machine is busy: threads wait ", fixed(limits.handover * 1e6, 1), " us for each other")
                    : concat(f.levels, plural(f.levels, " level of ", " levels of "), fixed(f.level_mean, 1),
                             " entries each are too small to be shared")};
 }
@@ -259,6 +275,14 @@ bool fits(const Policy& s, index_t rows, std::size_t value_bytes, const Limits& 
 
 bool favours_neighbours(const Features& features) { return features.dependency_nearness >= least_nearness; }
 
+bool merges_pay_on_cpu(const Features& f, const Limits& limits, double expected_calls)
+{
+    const double shared = static_cast<double>(f.nonzeros) * cpu_level_entry / limits.threads,
+                 cost = static_cast<double>(f.nonzeros) * host_entry + f.rows * host_row;
+    return limits.threads > 1 && f.levels * quick_handover > shared &&
+           expected_calls * static_cast<double>(f.nonzeros) * cpu_entry > 10 * cost;
+}
+
 bool clusters_pay(const Features& f, double expected_calls)
 {
     return expected_calls * f.levels * row_level > static_cast<double>(f.nonzeros) * cluster_entry;
@@ -288,7 +312,7 @@ index_t most_levels_there(index_t rows, offset_t nonzeros)
 
 Choice choose(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& limits)
 {
-    if (limits.backend == Backend::cpu) return choose_cpu(features, limits);
+    if (limits.backend == Backend::cpu) return choose_cpu(features, estimates, limits);
     require<ValueError>(!estimates.empty(), "nothing to choose from");
     Choice best;
     for (const MergeEstimate& o : estimates)
@@ -420,9 +444,10 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
             return selected;
         }
     evaluate_merges(ctx, limits, options.expected_calls, known);
-    selected.choice = choose(known.features, known.estimates, limits);
+    Limits now = limits;
+    now.handover = std::min(limits.handover, quick_handover);
+    selected.choice = choose(known.features, known.estimates, now);
     if (selected.choice.policy.kernel == Kernel::levels) {  // the same bits, but not on a machine that others use
-        Limits now = limits;
         now.handover = measure_handover(limits.threads);
         selected.choice = choose(known.features, known.estimates, now);
     }

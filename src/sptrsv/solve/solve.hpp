@@ -19,6 +19,16 @@ struct RhsView {
     V* x;
     offset_t x_row, x_col;
     index_t columns;
+
+    // Those from column j on, at most `most`.
+    constexpr RhsView from_column(index_t j, index_t most) const
+    {
+        RhsView part = *this;
+        part.b += j * b_col;
+        part.x += j * x_col;
+        part.columns = columns - j < most ? columns - j : most;
+        return part;
+    }
 };
 
 // The CPU's kernels.

@@ -6,13 +6,20 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
+#include "base/machine.hpp"
+#include "base/math.hpp"
+#include "base/vector.hpp"
 #include "device/calibrate.hpp"
 #include "sptrsv/solve/solve.hpp"
 #include "tulle/trace.hpp"
+
+#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between functions that are always inlined
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
@@ -70,13 +77,100 @@ void solve_row(const Rows& rows, const RowValues<V>& values, index_t i, const Rh
         s.x[row * s.x_row + j * s.x_col] = solve_one(value, col, n, right(j), s.x + j * s.x_col, s.x_row);
 }
 
+// --- Right-hand sides by rows: a block of columns of a row's unknowns is held in vector registers while the row's
+// entries bring in rows of x. The library is compiled for any x86-64; the machine is asked when running ---
+
+template <int Vectors, int Count, class V>
+[[gnu::always_inline]] inline void solve_block(const Rows& rows, const RowValues<V>& values, index_t i, offset_t j,
+                                               const RhsView<V>& s)
+{
+    using simd::load;
+    const V *const value = values.value.data(), *const x = s.x + j;
+    const index_t* const col = rows.col.data();
+    const offset_t row = rows.row.data()[i], end = rows.begin.data()[i + 1], x_row = s.x_row;
+    const V scale = values.reciprocal.data()[i];
+    const V* const b = s.b + row * s.b_row + j;
+    simd::Vector<V, Count> sum[Vectors];
+    for (int v = 0; v < Vectors; ++v) sum[v] = s.alpha * load<Count>(b + v * Count) * scale;
+    for (offset_t k = rows.begin.data()[i]; k < end; ++k) {
+        const V factor = value[k];
+        const V* const from = x + col[k] * x_row;
+        for (int v = 0; v < Vectors; ++v) sum[v] -= factor * load<Count>(from + v * Count);
+    }
+    simd::store_all<Count>(s.x + row * x_row + j, sum, std::make_integer_sequence<int, Vectors>{});
+}
+
+// Rows first … last-1, one block of columns after the other. Returns how many columns the blocks have.
+template <int RegisterBytes, class V>
+[[gnu::always_inline]] inline offset_t solve_blocks(const Rows& rows, const RowValues<V>& values, index_t first,
+                                                    index_t last, const RhsView<V>& s)
+{
+    return simd::for_blocks<RegisterBytes, simd::block_bytes<RegisterBytes>, V>(
+        s.columns, [&](auto vectors, auto count, offset_t j) __attribute__((always_inline)) {
+            for (index_t i = first; i < last; ++i) solve_block<vectors(), count()>(rows, values, i, j, s);
+        });
+}
+
+template <class V>
+offset_t solve_plain(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const RhsView<V>& s)
+{
+    return solve_blocks<16>(rows, values, first, last, s);
+}
+
+#if defined(__x86_64__)
+
+template <class V>
+[[gnu::target("avx2,fma")]] offset_t solve_avx2(const Rows& rows, const RowValues<V>& values, index_t first,
+                                                index_t last, const RhsView<V>& s)
+{
+    return solve_blocks<32>(rows, values, first, last, s);
+}
+
+template <class V>
+[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,fma")]] offset_t solve_avx512(const Rows& rows,
+                                                                                const RowValues<V>& values,
+                                                                                index_t first, index_t last,
+                                                                                const RhsView<V>& s)
+{
+    return solve_blocks<64>(rows, values, first, last, s);
+}
+
+template <class V>
+auto best_blocks()
+{
+    const simd::Machine machine = simd::machine();
+    return machine == simd::Machine::avx512 ? &solve_avx512<V>
+           : machine == simd::Machine::avx2 ? &solve_avx2<V>
+                                            : &solve_plain<V>;
+}
+
+#else
+
+template <class V>
+auto best_blocks()
+{
+    return &solve_plain<V>;
+}
+
+#endif
+
+template <class V>
+void solve_sides(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const RhsView<V>& s)
+{
+    const bool by_rows = s.b_col == 1 && s.x_col == 1;
+    const auto done = static_cast<index_t>(by_rows ? best_blocks<V>()(rows, values, first, last, s) : 0);
+    if (done == s.columns) return;
+    const RhsView<V> rest = s.from_column(done, s.columns);
+    for (index_t i = first; i < last; ++i) solve_row(rows, values, i, rest);
+}
+
 // Rows first … last-1 in the order of solving. One right-hand side without gaps is the usual case, and gets a loop
 // without multiplications of indices.
 template <class V>
 void solve_stretch(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const RhsView<V>& s)
 {
     if (s.columns != 1 || s.b_row != 1 || s.x_row != 1) {
-        for (index_t i = first; i < last; ++i) solve_row(rows, values, i, s);
+        solve_sides(rows, values, first, last, s);
         return;
     }
     const offset_t* begin = rows.begin.data();
@@ -96,13 +190,25 @@ void solve_stretch(const Rows& rows, const RowValues<V>& values, index_t first, 
 // waits for those threads, and only those, that have rows it needs. The order of additions is the row's own: the same
 // bits for any number of threads ---
 
-// Polls, and lets others have the processor after a while.
+// Leaves the execution units to the other thread of this core for a moment, where there is one.
+inline void pause()
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");
+#endif
+}
+
+// Polls, soon with pauses, and lets others have the processor after a while.
 template <class Done>
 void spin_until(const Done& done)
 {
-    constexpr int spins_before_yielding = 2000;
-    for (int spins = 0; !done(); ++spins)
+    constexpr int spins_before_pauses = 64, spins_before_yielding = 2000;
+    for (int spins = 0; !done(); ++spins) {
         if (spins > spins_before_yielding) std::this_thread::yield();
+        else if (spins > spins_before_pauses) pause();
+    }
 }
 
 struct alignas(64) Passed {
@@ -128,8 +234,9 @@ void work(const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, 
     }
 }
 
-// --- Threads that wait for each other in rounds, as those of a solve by levels do. An idle machine takes a microsecond
-// a round; one where others have the processors takes milliseconds, until the waiting thread gets its turn ---
+// --- Threads that wait for each other in rounds, as those of a solve by levels do, each for its two neighbours. An
+// idle machine takes less than a microsecond a round; one where others have the processors takes milliseconds, until
+// the waiting thread gets its turn ---
 
 constexpr int most_rounds = 64;
 constexpr double most_seconds = 1e-3;
@@ -143,18 +250,36 @@ void wait_for(const Arrived& other, int round)
     spin_until([&] { return other.round.load(std::memory_order_acquire) >= round; });
 }
 
-// Rounds made. Thread 0 says which is the last before it arrives there, so that all leave together.
-int make_rounds(Arrived* arrived, std::atomic<int>& last, int threads, double begin)
+// Rounds made after the first, in which threads start, and the seconds they took. Thread 0 says which is the last; who
+// leaves lets all others pass.
+struct Rounds {
+    int made = 0;
+    double seconds = 0;
+};
+Rounds make_rounds(Arrived* arrived, std::atomic<int>& last, int threads)
 {
     const int me = omp_get_thread_num();
+    double begin = trace::now();
     int round = 0;
     while (round < last.load(std::memory_order_relaxed)) {
         ++round;
-        if (me == 0 && trace::now() - begin > most_seconds) last.store(round, std::memory_order_relaxed);
         arrived[me].round.store(round, std::memory_order_release);
-        for (int other = 0; other < threads; ++other) wait_for(arrived[other], round);
+        wait_for(arrived[(me + 1) % threads], round);
+        wait_for(arrived[(me + threads - 1) % threads], round);
+        if (round == 1) begin = trace::now();
+        if (me == 0 && round > 1 && trace::now() - begin > most_seconds) last.store(round, std::memory_order_relaxed);
     }
-    return round;
+    arrived[me].round.store(std::numeric_limits<int>::max(), std::memory_order_release);
+    return {round - 1, trace::now() - begin};
+}
+
+// Columns that a thread solves at least: those of a cache line where they are side by side, so that no two threads
+// write to one line.
+template <class V>
+index_t columns_of_a_thread(const CpuQueue& q, const RhsView<V>& s)
+{
+    const index_t least = s.x_col == 1 ? 64 / index_t{sizeof(V)} : columns_at_once;
+    return round_up(ceil_div(s.columns, static_cast<index_t>(q.threads)), least);
 }
 
 }  // namespace
@@ -176,9 +301,13 @@ index_t fill_rows(const CpuQueue& q, const Rows& rows, const V* value, RowValues
 }
 
 template <class V>
-void solve_serial(const CpuQueue&, const Rows& rows, const RowValues<V>& values, const RhsView<V>& sides)
+void solve_serial(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const RhsView<V>& sides)
 {
-    solve_stretch(rows, values, 0, rows.rows, sides);
+    const index_t share = columns_of_a_thread(q, sides);
+    if (q.threads == 1 || share >= sides.columns) return solve_stretch(rows, values, 0, rows.rows, sides);
+#pragma omp parallel for num_threads(q.threads) schedule(static, 1)
+    for (index_t j = 0; j < sides.columns; j += share)
+        solve_stretch(rows, values, 0, rows.rows, sides.from_column(j, share));
 }
 
 template <class V>
@@ -200,14 +329,13 @@ double measure_handover(int threads)
     if (threads < 2 || !may_calibrate()) return Limits{}.handover;
     const auto arrived = std::make_unique<Arrived[]>(static_cast<std::size_t>(threads));
     std::atomic<int> last{most_rounds};
-    int rounds = 0;
-    const double begin = trace::now();
+    Rounds rounds;
 #pragma omp parallel num_threads(threads)
     if (omp_get_num_threads() == threads) {
-        const int made = make_rounds(arrived.get(), last, threads, begin);
+        const Rounds made = make_rounds(arrived.get(), last, threads);
         if (omp_get_thread_num() == 0) rounds = made;
     }
-    return rounds > 0 ? (trace::now() - begin) / rounds : Limits{}.handover;
+    return rounds.made > 0 ? rounds.seconds / rounds.made : Limits{}.handover;
 }
 
 template index_t fill_rows(const CpuQueue&, const Rows&, const float*, RowValues<float>&);

@@ -1,0 +1,15 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Products of rows that are checked on the way.
+#pragma once
+
+#include "spmv/steps.hpp"
+
+namespace tulle::inline TULLE_ABI::spmv {
+
+// The rows first … last-1 of A times x, with so many lanes as multiply_stretch() has; false where offsets or columns are
+// not what the view says. Then nothing beyond the arrays was read, and rows of y may have been written.
+template <class V, class M>
+bool multiply_checked(const CsrView<M>& a, offset_t first, offset_t last, int lanes, const Vectors<V>& v);
+
+}  // namespace tulle::inline TULLE_ABI::spmv
