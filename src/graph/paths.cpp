@@ -1,18 +1,19 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Searches: in every round the vertices that changed are multiplied with their rows of the graph, over min_first
-// (breadth first: the smallest parent) or min_plus (shortest paths), and those that got better change next. Breadth
-// first, vertices that were not reached pull from the transposed matrix while the last level has many edges (Beamer and
-// others, SC 2012, doi:10.1109/SC.2012.50). On the CPU; cuda/search.cu does the same on a GPU.
+// (breadth first: the smallest parent) or min_plus (shortest paths), and those that got better change next. On the CPU;
+// cuda/search.cu does the same on a GPU.
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <limits>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "graph/arguments.hpp"
 #include "graph/steps.hpp"
 #include "graph/trees.hpp"
-#include "tulle/convert.hpp"
-#include "vector/cpu/pass.hpp"
 
 namespace tulle::inline TULLE_ABI::graph {
 namespace {
@@ -27,72 +28,84 @@ void for_each_edge(const CsrView<double>& a, const Vertices& from, Visit&& visit
         for (offset_t p = a.row_begin[u]; p < a.row_begin[u + 1]; ++p) visit(u, a.col[p], a.value[p]);
 }
 
-// A breadth-first search, level by level.
+// A set of vertices, a bit for each.
+class VertexSet {
+public:
+    explicit VertexSet(index_t vertices) : word_((static_cast<std::size_t>(vertices) + 63) / 64, 0) {}
+
+    bool has(index_t v) const { return (word_[place(v)] >> (v % 64) & 1) != 0; }
+    void add(index_t v) { word_[place(v)] |= std::uint64_t{1} << (v % 64); }
+    offset_t words() const { return std::ssize(word_); }
+
+    // The vertices in ascending order, to `to`; the set is empty then.
+    void move_to(Vertices& to)
+    {
+        to.clear();
+        for (std::size_t w = 0; w < word_.size(); ++w)
+            for (std::uint64_t left = std::exchange(word_[w], 0); left != 0; left &= left - 1)
+                to.push_back(static_cast<index_t>(64 * w) + std::countr_zero(left));
+    }
+    void remove(const Vertices& all)
+    {
+        for (const index_t v : all) word_[place(v)] = 0;  // all that are in it
+    }
+
+private:
+    static std::size_t place(index_t v) { return static_cast<std::size_t>(v) / 64; }
+    std::vector<std::uint64_t> word_;
+};
+
+// A breadth-first search, level by level. Vertices of a level push in ascending order, so that the first parent is the
+// smallest. Every edge is looked at once in all: a pull, which looks at fewer, needs the transposed matrix, and to make
+// that takes longer.
 class LevelSearch {
 public:
-    LevelSearch(const Context& ctx, const CpuQueue& q, const CsrView<double>& a, index_t source)
-        : ctx_(ctx),
-          q_(q),
-          a_(a),
+    LevelSearch(const CsrView<double>& a, index_t source)
+        : a_(a),
           r_{Vertices(static_cast<std::size_t>(a.rows), -1), Vertices(static_cast<std::size_t>(a.rows), -1)},
+          reached_(a.rows),
+          fresh_(a.rows),
           now_{source}
     {
         r_.level[static_cast<std::size_t>(source)] = 0;
+        reached_.add(source);
     }
 
     Levels run()
     {
         for (index_t level = 1; !now_.empty(); ++level) {
             next_.clear();
-            if (edges_of_last() * pull_share <= a_.nonzeros) push(level);
-            else pull(level);
+            push(level);
+            sort_next();
             std::swap(now_, next_);
         }
         return std::move(r_);
     }
 
 private:
-    // Pull when so many times the edges of the last level are more than all (as cuda/search.cu).
-    static constexpr offset_t pull_share = 16;
-
-    offset_t edges_of_last() const
-    {
-        offset_t edges = 0;
-        for (const index_t u : now_) edges += a_.row_begin[u + 1] - a_.row_begin[u];
-        return edges;
-    }
-
     void push(index_t level)
     {
         for_each_edge(a_, now_, [&](index_t u, index_t v, double) {
-            const auto at = static_cast<std::size_t>(v);
-            if (r_.level[at] >= 0) return;
-            r_.level[at] = level;
-            r_.parent[at] = u;
+            if (reached_.has(v)) return;
+            reached_.add(v);
+            fresh_.add(v);
+            r_.level[static_cast<std::size_t>(v)] = level;
+            r_.parent[static_cast<std::size_t>(v)] = u;
             next_.push_back(v);
         });
+    }
+    // Many vertices are in order in the words of their set.
+    void sort_next()
+    {
+        if (std::ssize(next_) >= fresh_.words()) return fresh_.move_to(next_);
+        fresh_.remove(next_);
         std::sort(next_.begin(), next_.end());
     }
 
-    void pull(index_t level)
-    {
-        if (back_.rows != a_.rows) back_ = transpose(ctx_, a_);
-        const Edges back{back_.row_begin.data(), back_.col.data()};
-        vector::pass(q_, a_.rows, PullLevel{back, r_.level.data(), level - 1, r_.parent.data()}, {});
-        for (index_t v = 0; v < a_.rows; ++v) {
-            const auto at = static_cast<std::size_t>(v);
-            if (r_.level[at] >= 0 || r_.parent[at] < 0) continue;
-            r_.level[at] = level;
-            next_.push_back(v);
-        }
-    }
-
-    const Context& ctx_;
-    const CpuQueue& q_;
     CsrView<double> a_;
     Levels r_;
+    VertexSet reached_, fresh_;
     Vertices now_, next_;
-    Csr<double> back_;  // transposed, made when it is first needed
 };
 
 Paths paths_from(const CsrView<double>& a, index_t source)
@@ -143,7 +156,7 @@ Levels breadth_first(const Context& ctx, const AnyCsr<double>& given, index_t so
     require_vertex(source, a.rows);
     return run_on(
         ctx, a.nonzeros, [&](const auto& q) { return search_levels(ctx, q, a, source); },
-        [&](const CpuQueue& q) { return LevelSearch(ctx, q, a, source).run(); });
+        [&](const CpuQueue&) { return LevelSearch(a, source).run(); });
 }
 
 Paths shortest_paths(const Context& ctx, const AnyCsr<double>& given, index_t source)

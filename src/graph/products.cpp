@@ -6,17 +6,18 @@
 // marked; products elsewhere are passed by. Sums of a row have the places of the mask's entries, so nothing grows
 // beyond the mask; at the end the places without a product are closed up. Under the complement the marked columns are
 // passed by instead, and rows are counted before they are filled.
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 
 #include "device/placed.hpp"
 #include "graph/arguments.hpp"
+#include "graph/cpu/rows.hpp"
 #include "graph/semirings.hpp"
 #include "graph/steps.hpp"
-#include "prim/merge_path.hpp"
 #include "prim/scan.hpp"
+#include "prim/search.hpp"
 #include "tulle/convert.hpp"
 
 namespace tulle::inline TULLE_ABI::graph {
@@ -24,31 +25,6 @@ namespace {
 
 constexpr std::array names{"plus_times", "min_plus",  "max_plus",  "max_min",
                            "or_and",     "plus_pair", "min_first", "plus_second"};
-
-// For row(thread, i) of every row, threads with equal numbers of nonzeros and rows of `a`.
-template <class V, class Row>
-void for_each_row(const CpuQueue& q, const CsrView<V>& a, Row&& row)
-{
-    const offset_t steps = prim::steps_per_part(a.rows, a.nonzeros, q.threads), all = a.rows + a.nonzeros;
-    const auto row_at = [&](offset_t part) {
-        return prim::merge_point(a.row_begin, a.rows, a.nonzeros, std::min(all, part * steps)).row;
-    };
-#pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (int t = 0; t < q.threads; ++t)
-        for (offset_t i = row_at(t); i < row_at(t + 1); ++i) row(t, static_cast<index_t>(i));
-}
-
-// The same with rows given out as threads come, for work that nonzeros do not tell.
-template <class Row>
-void for_each_row_by_turns(const CpuQueue& q, index_t rows, Row&& row)
-{
-#pragma omp parallel num_threads(q.threads)
-    {
-        const int t = omp_get_thread_num();
-#pragma omp for schedule(dynamic, 64)
-        for (index_t i = 0; i < rows; ++i) row(t, i);
-    }
-}
 
 // Columns of one row: which are marked, and where.
 class Marks {
@@ -73,40 +49,114 @@ void for_each_product(const CsrView<V>& a, const CsrView<V>& b, index_t i, Produ
             product(b.col[r], S::times(a.value[p], b.value[r]));
 }
 
-// C<M> = A B in the places of the mask's entries; `has` tells which of them have a product.
+// The columns of a mask's row: which are marked, and where they stand in it. Most products are in other columns, and
+// bytes to tell so stay in a near cache.
+class MaskMarks {
+public:
+    MaskMarks(const CpuQueue& q, index_t cols)
+        : cols_(cols),
+          marked_(q, offset_t{cols} * q.threads),
+          place_(q, offset_t{cols} * q.threads)
+    {
+        fill_zero(q, marked_.data(), marked_.size());
+    }
+    struct View {
+        unsigned char* marked;
+        index_t* place;  // from the beginning of the row
+    };
+    View of(int thread)
+    {
+        return {marked_.data() + offset_t{thread} * cols_, place_.data() + offset_t{thread} * cols_};
+    }
+
+private:
+    index_t cols_;
+    Buffer<unsigned char> marked_;
+    Buffer<index_t> place_;
+};
+
+// A halving of a search takes as long as so many steps through a row (measured: docs/experiments/graph.md).
+constexpr offset_t steps_per_halving = 4;
+constexpr index_t entries_at_a_time = 256;
+
+// One row of C<M> = A B: sum and has of the mask's entries.
 template <class S, class V>
-void fill_places(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const CsrView<V>& mask, V* sum,
-                 unsigned char* has)
-{
-    Marks marks(q, b.cols);
-    for_each_row_by_turns(q, a.rows, [&](int t, index_t i) {
-        offset_t* place = marks.of(t);
+struct MaskedRow {
+    CsrView<V> a, b, mask;
+    V* sum;
+    unsigned char* has;
+
+    void add(offset_t at, V product) const
+    {
+        sum[at] = has[at] ? S::add(sum[at], product) : product;
+        has[at] = 1;
+    }
+    // All entries of row k of B: the places of those in marked columns are put down first, without a branch that cannot
+    // be predicted, and added then.
+    void pass_through(index_t k, V factor, offset_t begin, const MaskMarks::View& marks) const
+    {
+        std::array<index_t, entries_at_a_time> found;
+        const offset_t end = b.row_begin[k + 1];
+        for (offset_t first = b.row_begin[k]; first < end; first += entries_at_a_time) {
+            const index_t* const col = b.col + first;
+            const V* const value = b.value + first;
+            const auto entries = static_cast<index_t>(std::min<offset_t>(entries_at_a_time, end - first));
+            std::size_t hits = 0;
+            for (index_t r = 0; r < entries; ++r) {
+                found[hits] = r;
+                hits += marks.marked[col[r]];
+            }
+            for (std::size_t h = 0; h < hits; ++h)
+                add(begin + marks.place[col[found[h]]], S::times(factor, value[found[h]]));
+        }
+    }
+    // Each column of the mask in row k of B, which is sorted.
+    void search(index_t k, V factor, offset_t begin, offset_t end) const
+    {
+        const offset_t row = b.row_begin[k], row_end = b.row_begin[k + 1];
+        for (offset_t p = begin; p < end; ++p) {
+            offset_t r = row + prim::lower_bound(b.col + row, row_end - row, mask.col[p]);
+            for (; r < row_end && b.col[r] == mask.col[p]; ++r) add(p, S::times(factor, b.value[r]));
+        }
+    }
+    bool is_search_shorter(offset_t columns, offset_t length) const
+    {
+        const auto halvings = static_cast<offset_t>(std::bit_width(static_cast<std::uint64_t>(length)));
+        return b.sorted && steps_per_halving * columns * halvings < length;
+    }
+    void at(index_t i, const MaskMarks::View& marks) const
+    {
         const offset_t begin = mask.row_begin[i], end = mask.row_begin[i + 1];
         if (begin == end) return;
-        for (offset_t p = begin; p < end; ++p) place[mask.col[p]] = p, has[p] = 0;
-        for_each_product<S>(a, b, i, [&](index_t j, V product) {
-            const offset_t p = place[j];
-            if (p < 0) return;
-            sum[p] = has[p] ? S::add(sum[p], product) : product;
-            has[p] = 1;
-        });
-        for (offset_t p = begin; p < end; ++p) place[mask.col[p]] = -1;
-    });
-}
+        for (offset_t p = begin; p < end; ++p) {
+            marks.marked[mask.col[p]] = 1;
+            marks.place[mask.col[p]] = static_cast<index_t>(p - begin);
+            has[p] = 0;
+        }
+        for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p) {
+            const index_t k = a.col[p];
+            if (is_search_shorter(end - begin, b.row_begin[k + 1] - b.row_begin[k])) search(k, a.value[p], begin, end);
+            else pass_through(k, a.value[p], begin, marks);
+        }
+        for (offset_t p = begin; p < end; ++p) marks.marked[mask.col[p]] = 0;
+    }
+};
 
 template <class S, class V>
 Csr<V> multiply_allowed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const CsrView<V>& mask)
 {
     Buffer<V> sum(q, mask.nonzeros);
     Buffer<unsigned char> has(q, mask.nonzeros);
-    fill_places<S>(q, a, b, mask, sum.data(), has.data());
+    MaskMarks marks(q, b.cols);
+    const MaskedRow<S, V> row{a, b, mask, sum.data(), has.data()};
+    for_each_row_by_turns(q, a.rows, [&](int t, index_t i) { row.at(i, marks.of(t)); });
     Buffer<offset_t> begin(q, offset_t{a.rows} + 1);
-    for_each_row(q, mask, [&](int, index_t i) {
+    for_each_row(q, mask.row_begin, mask.rows, [&](int, index_t i) {
         begin.data()[i] = std::count(has.data() + mask.row_begin[i], has.data() + mask.row_begin[i + 1], 1);
     });
     prim::exclusive_scan(q, begin.data(), begin.data(), a.rows);
     Csr<V> c = Csr<V>::make(q, a.rows, b.cols, begin.data()[a.rows]);
-    for_each_row(q, mask, [&](int, index_t i) {
+    for_each_row(q, mask.row_begin, mask.rows, [&](int, index_t i) {
         offset_t to = begin.data()[i];
         for (offset_t p = mask.row_begin[i]; p < mask.row_begin[i + 1]; ++p)
             if (has.data()[p]) c.col.data()[to] = mask.col[p], c.value.data()[to++] = sum.data()[p];
@@ -203,7 +253,7 @@ void multiply(const Context& ctx, Semiring semiring, const CsrView<V>& a, std::t
         [&](const CpuQueue& q) {
             with_semiring<V>(semiring, [&](auto s) {
                 const SemiringRow<decltype(s), V> row{a, x.data(), y.data()};
-                for_each_row(q, a, [&](int, index_t i) { row.at(i); });
+                for_each_row(q, a.row_begin, a.rows, [&](int, index_t i) { row.at(i); });
             });
         });
 }

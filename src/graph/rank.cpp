@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // PageRank and HITS: an iteration is a product with a plan of SpMV, and a pass over the vectors; the same on both
-// backends.
+// backends. PageRank of graphs without weights has a way of its own on a CPU (cpu/rank_by_pattern.cpp).
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -134,7 +134,12 @@ Ranking pagerank(const Context& ctx, const AnyCsr<double>& given, const RankOpti
     const Vector dangling = options.dangling.empty() ? jump : distribution(options.dangling, a.rows, "dangling");
     if (a.rows == 0) return {.value = {}, .iterations = 0, .converged = true};
     const Context some = ctx.for_work(a.nonzeros);
-    return some.run([&](const auto& q) { return pagerank_on(some, q, a, options, jump, dangling); });
+    return run_on(
+        some, a.nonzeros, [&](const auto& q) { return pagerank_on(some, q, a, options, jump, dangling); },
+        [&](const CpuQueue& q) {
+            return has_equal_weights(q, a) ? rank_by_pattern(some, q, a, options, jump, dangling)
+                                           : pagerank_on(some, q, a, options, jump, dangling);
+        });
 }
 
 HubsAndAuthorities hits(const Context& ctx, const AnyCsr<double>& given, double tolerance, int iterations)

@@ -25,10 +25,19 @@ void multiply_rows(const CudaQueue& q, Semiring semiring, const CsrView<V>& a, c
 template <class V>
 Csr<V> multiply_masked_entries(const CudaQueue& q, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                                const CsrView<V>& mask);
-offset_t count_triangles_on(const CudaQueue& q, const CsrView<double>& a);  // sorted and unique
 Levels search_levels(const Context& ctx, const CudaQueue& q, const CsrView<double>& a, index_t source);
 Paths search_paths(const Context& ctx, const CudaQueue& q, const CsrView<double>& a, index_t source);
 std::vector<index_t> name_components(const Context& ctx, const CudaQueue& q, const CsrView<double>& a);
+
+// Triangles of a graph that is sorted and unique.
+offset_t count_triangles_on(const CpuQueue& q, const CsrView<double>& a);
+offset_t count_triangles_on(const CudaQueue& q, const CsrView<double>& a);
+
+// Whether all edges of every vertex weigh the same, and more than nothing; PageRank of such a graph. `jump` and
+// `from_dangling` add up to 1.
+bool has_equal_weights(const CpuQueue& q, const CsrView<double>& a);
+Ranking rank_by_pattern(const Context& ctx, const CpuQueue& q, const CsrView<double>& a, const RankOptions& options,
+                        const std::vector<double>& jump, const std::vector<double>& from_dangling);
 
 // The bar of every row, and how many of its entries stay.
 template <class V>

@@ -13,6 +13,7 @@ namespace tulle::inline TULLE_ABI::sddmm {
 namespace {
 
 constexpr std::array lane_counts{4, 8, 16, 32};
+constexpr std::array batch_counts{1, 4, 16};
 constexpr offset_t bytes_per_lane = 16;
 
 }  // namespace
@@ -31,7 +32,8 @@ std::vector<Policy> candidates(Backend backend)
 {
     if (backend == Backend::cpu) return {{1}};
     std::vector<Policy> all;
-    for (const int lanes : lane_counts) all.push_back({lanes});
+    for (const int batches : batch_counts)
+        for (const int lanes : lane_counts) all.push_back({lanes, batches});
     return all;
 }
 
@@ -48,7 +50,9 @@ void check_policy(const Policy& policy, Backend backend)
 
 std::string to_text(const Policy& policy)
 {
-    return policy.lanes == 1 ? "rows" : concat(policy.lanes, " lanes for a nonzero");
+    if (policy.lanes == 1) return "rows";
+    const std::string text = concat(policy.lanes, " lanes for a nonzero");
+    return policy.batches == 1 ? text : concat(text, ", ", policy.batches, " batches");
 }
 
 }  // namespace tulle::inline TULLE_ABI::sddmm

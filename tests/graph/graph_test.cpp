@@ -120,6 +120,22 @@ TEST(MaskedProduct, TakesMemoryByTheMask)
     EXPECT_LT(c.peak_bytes(), 300u * 300u * 8u / 10u);
 }
 
+// A long row of B is searched for the few columns of the mask, unless it is not sorted.
+TEST(MaskedProduct, SearchesLongRows)
+{
+    const Context c = Context::cpu(2);
+    const auto a = random_matrix<double>(8, 6, 0.7, Values::integers, 1);
+    const auto b = matrix_where<double>(6, 700, Values::integers, 2, [](index_t i, index_t j) { return j % 7 != i; });
+    const auto mask = csr_of<double>(8, 700, {{0, 0, 1.0}, {1, 699, 1.0}, {3, 350, 1.0}, {3, 351, 1.0}, {5, 6, 1.0}});
+    for (const auto& right : {b, shuffled_with_duplicates(b, 7)})
+        for (const Semiring s : all_semirings) {
+            Entries want = product(s, a, right), allowed;
+            for (const auto& [i, j, v] : mask.entries()) allowed[{i, j}] = v;
+            std::erase_if(want, [&](const auto& e) { return allowed.count(e.first) == 0; });
+            EXPECT_EQ(entries_of(c, multiply_masked(c, s, a.view(), right.view(), mask.view())), want) << to_text(s);
+        }
+}
+
 TEST(SemiringProduct, WithAVectorIsTheSumOverRows)
 {
     const Context c = Context::cpu(3);
@@ -205,6 +221,27 @@ TEST(Triangles, AreATraceOfTheCube)
     EXPECT_EQ(count_triangles(c, a.view()), static_cast<offset_t>(closed) / 6);
 }
 
+// One edge without its way back, wherever it is, and self loops, for any number of threads.
+TEST(Triangles, OfDirectedGraphsAreRefused)
+{
+    const auto sound = matrix_where<double>(40, 40, Values::integers, 1, [](index_t i, index_t j) {
+        return unit(hash_of(4, std::min(i, j), std::max(i, j))) < 0.2;
+    });
+    const auto all = sound.entries();
+    for (const int threads : {1, 2, 5}) {
+        const Context c = Context::cpu(threads);
+        EXPECT_GT(count_triangles(c, sound.view()), 0);
+        for (std::size_t gone = 0; gone < all.size(); gone += 7) {
+            auto rest = all;
+            rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(gone));
+            const auto [i, j, v] = all[gone];
+            const auto a = csr_of<double>(40, 40, rest);
+            if (i == j) EXPECT_EQ(count_triangles(c, a.view()), count_triangles(c, sound.view()));
+            else EXPECT_THROW(count_triangles(c, a.view()), ValueError) << i << ", " << j;
+        }
+    }
+}
+
 // NetworkX 3: pagerank(nx.DiGraph([(0,1),(0,2),(1,2),(2,0),(3,2)]) with vertex 4 alone, tol=1e-14).
 TEST(PageRank, IsThatOfTheDefinition)
 {
@@ -231,6 +268,34 @@ TEST(PageRank, IsThatOfTheDefinition)
     EXPECT_THROW(pagerank(c, graph_of(2, {{0, 1, -1.}}, false).view()), ValueError);
 }
 
+// Weights that are equal for each vertex do not matter, and are not read; an edge in two unequal parts is the same
+// graph.
+TEST(PageRank, IsTheSameWithEqualWeightsAndWithEdgesInParts)
+{
+    auto whole = random_matrix<double>(3000, 3000, 0.002, Values::integers, 5);
+    std::vector<std::tuple<index_t, index_t, double>> parts;
+    for (std::size_t i = 0; i < 3000; ++i)
+        for (auto p = static_cast<std::size_t>(whole.row_begin[i]);
+             p < static_cast<std::size_t>(whole.row_begin[i + 1]); ++p) {
+            whole.value[p] = i % 3 == 0 ? 0.3 : 4.0;
+            parts.emplace_back(i, whole.col[p], 0.25 * whole.value[p]);
+            parts.emplace_back(i, whole.col[p], 0.75 * whole.value[p]);
+        }
+    const auto split = csr_of<double>(3000, 3000, parts);
+    const std::vector<double> personal = [] {
+        std::vector<double> x(3000, 1.0);
+        x[5] = 100;
+        return x;
+    }();
+    const RankOptions options{.tolerance = 1e-15, .iterations = 500, .personal = personal};
+    const Ranking one = pagerank(Context::cpu(1), whole.view(), options),
+                  two = pagerank(Context::cpu(3), whole.view(), options),
+                  weighted = pagerank(Context::cpu(2), split.view(), options);
+    EXPECT_EQ(one.value, two.value);
+    EXPECT_EQ(one.iterations, two.iterations);
+    for (std::size_t v = 0; v < 3000; ++v) EXPECT_NEAR(one.value[v], weighted.value[v], 1e-13);
+}
+
 TEST(Hits, AreTheSingularVectors)
 {
     const Context c = Context::cpu(2);
@@ -246,12 +311,13 @@ TEST(Hits, AreTheSingularVectors)
 // Levels with many edges, for which vertices pull, between levels with few: by a plain loop over all edges.
 TEST(BreadthFirst, IsThatOfAPlainLoop)
 {
-    for (const double density : {0.02, 0.2}) {
-        auto edges = random_matrix<double>(80, 80, density, Values::integers, 9).entries();
-        for (index_t v = 80; v < 90; ++v) edges.emplace_back(v - 1, v, 1.0);  // a path away from the others
+    for (const auto& [size, density] : {std::pair{80, 0.02}, {80, 0.2}, {2000, 0.002}}) {
+        const index_t n = size + 10;
+        auto edges = random_matrix<double>(size, size, density, Values::integers, 9).entries();
+        for (index_t v = size; v < n; ++v) edges.emplace_back(v - 1, v, 1.0);  // a path away from the others
         std::sort(edges.begin(), edges.end());
-        const auto a = shuffled_with_duplicates(csr_of<double>(90, 90, edges), 3);
-        std::vector<index_t> level(90, -1), parent(90, -1);
+        const auto a = shuffled_with_duplicates(csr_of<double>(n, n, edges), 3);
+        std::vector<index_t> level(static_cast<std::size_t>(n), -1), parent(static_cast<std::size_t>(n), -1);
         level[7] = 0;
         for (index_t now = 0; now < 90; ++now)
             for (const auto& [u, v, w] : a.entries()) {
