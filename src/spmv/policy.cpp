@@ -248,7 +248,7 @@ Slices slices_to_try(const RowFeatures& row)
                                                                                                     : Slices::sorted;
 }
 
-Policy policy_after_trial(const Trial& tried, const Policy& chosen, Slices slices)
+Policy policy_after_trial(const KernelTrial& tried, const Policy& chosen, Slices slices)
 {
     const auto place = std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), chosen.lanes);
     const auto best = std::min_element(tried.rows.begin(), tried.rows.end());

@@ -163,19 +163,19 @@ Survey sample(const CudaQueue& q, const CsrView<M>& a)
 // Nanoseconds for each row and nonzero of kernels on parts of this matrix: the row kernels with RowCosts::lanes, and
 // slices with vector instructions. `never` where a machine has not got one, and everywhere if the matrix is too small
 // for a trial or trials are forbidden (TULLE_CALIBRATE=off).
-struct Trial {
+struct KernelTrial {
     std::array<double, RowCosts::lanes.size()> rows{RowCosts::never, RowCosts::never, RowCosts::never, RowCosts::never};
     double sell = RowCosts::never;
 };
 enum class Slices { none, in_order, sorted };  // which slices a trial makes
 template <class V, class M>
-Trial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices);
+KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices);
 
 // Slices that may be worth a trial: sorted where rows of one slice differ in length.
 Slices slices_to_try(const RowFeatures& row);
 
 // What a trial recommends: the row kernel chosen without it, unless another, or slices, were clearly faster.
-Policy policy_after_trial(const Trial& tried, const Policy& chosen, Slices slices);
+Policy policy_after_trial(const KernelTrial& tried, const Policy& chosen, Slices slices);
 
 inline constexpr index_t columns_of_16_bits = 65536;
 void narrow_offsets(const CudaQueue& q, const offset_t* from, std::int32_t* to, offset_t n);  // where they fit

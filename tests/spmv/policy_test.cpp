@@ -219,7 +219,7 @@ TEST(ChooseSpmv, MeasuresTheMachineOnce)
 TEST(ChooseSpmv, AClearlyFasterKernelWinsATrial)
 {
     const Policy one{Kernel::rows, 1}, four{Kernel::rows, 4};
-    const auto after = [](const Trial& tried, const Policy& chosen) {
+    const auto after = [](const KernelTrial& tried, const Policy& chosen) {
         return policy_after_trial(tried, chosen, Slices::in_order);
     };
     EXPECT_EQ(after({{1.0, 0.9, 0.8, 0.7}}, one), (Policy{Kernel::rows, 8}));
@@ -231,7 +231,7 @@ TEST(ChooseSpmv, AClearlyFasterKernelWinsATrial)
 TEST(ChooseSpmv, SlicesWinATrialOnlyByALargeMargin)
 {
     const Policy one{Kernel::rows, 1, true};
-    const Trial clear{{1.0, 0.9, 0.97, 0.8}, 0.6}, narrow{{1.0, 0.9, 0.97, 0.8}, 0.75};
+    const KernelTrial clear{{1.0, 0.9, 0.97, 0.8}, 0.6}, narrow{{1.0, 0.9, 0.97, 0.8}, 0.75};
     EXPECT_EQ(policy_after_trial(clear, one, Slices::in_order), (Policy{Kernel::sell, 8, true}));
     EXPECT_EQ(policy_after_trial(clear, one, Slices::sorted), (Policy{Kernel::sell, 8, true, false, true}));
     EXPECT_EQ(policy_after_trial(clear, one, Slices::none), (Policy{Kernel::rows, 8, true}));
@@ -266,7 +266,7 @@ TEST(ChooseSpmv, TriesKernelsOnLargeMatricesOnly)
                                 .row_begin = row_begin.data(),
                                 .col = col.data(),
                                 .value = value.data()};
-        const Trial tried = try_kernels<double>(q, a, Slices::sorted);
+        const KernelTrial tried = try_kernels<double>(q, a, Slices::sorted);
         for (std::size_t lane = 0; lane < 3; ++lane) EXPECT_EQ(tried.rows[lane]<RowCosts::never, rows> 1000);
         for (const double cost : tried.rows) EXPECT_GT(cost, 0);
         EXPECT_EQ(tried.sell < RowCosts::never, tried.rows[3] < RowCosts::never) << "both need vector instructions";

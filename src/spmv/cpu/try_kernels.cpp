@@ -27,7 +27,7 @@ V touch(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, const V
     return sum;
 }
 
-constexpr double most_padding = 1.25;  // places a nonzero: a plan may keep half as much again as its matrix has
+constexpr double padding_to_keep = 1.25;  // places a nonzero: a plan may keep half as much again as its matrix has
 
 // Seconds of slices on the rows between two points; never where they would need too much memory. They are made before
 // the clock runs, and multiplied once before it for their own data.
@@ -41,7 +41,7 @@ double seconds_of_slices(const CsrView<M>& a, prim::MergePoint from, prim::Merge
     part.row_begin = a.row_begin + from.row;
     const CpuQueue one(1);
     const Sell<M> sell = make_sell(one, part, sort, 0);
-    if (static_cast<double>(sell.value.size()) > most_padding * static_cast<double>(part.nonzeros))
+    if (static_cast<double>(sell.value.size()) > padding_to_keep * static_cast<double>(part.nonzeros))
         return RowCosts::never;
     Vectors<V> of_part = v;
     of_part.y += from.row;
@@ -53,10 +53,10 @@ double seconds_of_slices(const CsrView<M>& a, prim::MergePoint from, prim::Merge
 
 // Seconds of every kernel on the rows between two points; the order changes with `first`.
 template <class V, class M>
-Trial seconds_of(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, std::size_t first, Slices slices,
-                 const Vectors<V>& v)
+KernelTrial seconds_of(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, std::size_t first,
+                       Slices slices, const Vectors<V>& v)
 {
-    Trial seconds;
+    KernelTrial seconds;
     v.y[0] = touch(a, from, to, v.x);  // so that it is read indeed
     for (std::size_t turn = 0; turn < seconds.rows.size(); ++turn) {
         const std::size_t lane = (turn + first) % seconds.rows.size();
@@ -81,7 +81,7 @@ double cost_of_parts(std::array<double, parts> seconds, offset_t part_steps)
 }  // namespace
 
 template <class V, class M>
-Trial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices)
+KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices)
 {
     const offset_t work = a.rows + a.nonzeros;
     if (work < worth_trying || !may_calibrate()) return {};
@@ -98,19 +98,19 @@ Trial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices)
         const offset_t step = (work - part_steps) / parts * static_cast<offset_t>(part);
         const prim::MergePoint from = point_at(step), to = point_at(step + part_steps);
         if (to.row - from.row + to.nonzero - from.nonzero < part_steps / 2) return {};  // a very long row
-        const Trial tried = seconds_of(a, from, to, part, slices, Vectors<V>{V(1), x.data(), V(0), y.data()});
+        const KernelTrial tried = seconds_of(a, from, to, part, slices, Vectors<V>{V(1), x.data(), V(0), y.data()});
         for (std::size_t lane = 0; lane < tried.rows.size(); ++lane) seconds[lane][part] = tried.rows[lane];
         of_slices[part] = tried.sell;
     }
-    Trial costs;
+    KernelTrial costs;
     std::transform(seconds.begin(), seconds.end(), costs.rows.begin(),
                    [&](const auto& of_parts) { return cost_of_parts(of_parts, part_steps); });
     costs.sell = cost_of_parts(of_slices, part_steps);
     return costs;
 }
 
-template Trial try_kernels<float>(const CpuQueue&, const CsrView<float>&, Slices);
-template Trial try_kernels<double>(const CpuQueue&, const CsrView<double>&, Slices);
-template Trial try_kernels<double>(const CpuQueue&, const CsrView<float>&, Slices);
+template KernelTrial try_kernels<float>(const CpuQueue&, const CsrView<float>&, Slices);
+template KernelTrial try_kernels<double>(const CpuQueue&, const CsrView<double>&, Slices);
+template KernelTrial try_kernels<double>(const CpuQueue&, const CsrView<float>&, Slices);
 
 }  // namespace tulle::inline TULLE_ABI::spmv
