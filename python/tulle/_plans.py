@@ -154,6 +154,12 @@ class Plan:
             self._remake()
             return getattr(self._plan, method)(*arguments)
 
+    def _repr_html_(self) -> str:
+        from ._picture import as_html, picture_of
+
+        rows = {"shape": " × ".join(map(str, self.shape)), "dtype": name_of(self._dtype), "policy": self.policy, "memory": f"{self.nbytes} bytes beside the matrix"}
+        return as_html(f"tulle {type(self).__name__}", rows, picture_of(self._settings["A"], self._settings.get("shape", self._settings.get("shape_a"))))
+
     def update_values(self, *data: Any) -> None:
         """New numbers for the same pattern; nothing is analysed again.
 

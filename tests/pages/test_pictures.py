@@ -32,6 +32,7 @@ def draw(request):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_browser_shows(visit, draw, pictures, tmp_path, kind):
     sizes = []

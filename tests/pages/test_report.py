@@ -169,6 +169,7 @@ def test_pictures(visit, plain, pictures):
     phone.page.screenshot(path=pictures / "report-phone.png")
 
 
+@pytest.mark.slow
 def test_picture_of_webbase(visit, report, pictures):
     """All of a page, for the twin of webbase-1M."""
     v = visit(report("webbase-1M", "twin:webbase-1M"), {"width": 1200, "height": 900})
@@ -176,6 +177,7 @@ def test_picture_of_webbase(visit, report, pictures):
     v.page.screenshot(path=pictures / "report-webbase.jpg", full_page=True, quality=70)
 
 
+@pytest.mark.slow
 def test_picture_of_a_real_matrix(visit, report, pictures):
     """What a person sees first, for a real circuit."""
     file = pathlib.Path(os.environ.get("TULLE_MATRICES", ROOT.parent / "shared/matrices")) / "memplus.mtx.xz"
