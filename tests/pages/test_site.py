@@ -78,8 +78,8 @@ def test_links_lead_somewhere():
 def commands():
     """Command lines of `tulle` in blocks of sh, of README and the site."""
     for page in [ROOT / "README.md", ROOT / "docs/cli.md", *sorted((ROOT / "docs/site").glob("*.md"))]:
-        for block in re.findall(r"```(?:sh)?\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S):
-            for line in block.splitlines():
+        for kind, block in re.findall(r"^```([^\n]*)\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.S | re.M):
+            for line in block.splitlines() if kind in ("", "sh") else ():
                 if re.match(r"tulle [a-z]", line):
                     yield f"{page.name}: {line.split(' #')[0].strip()}", line.split(" #")[0].strip()
 

@@ -96,11 +96,7 @@ void draw_target(Canvas& canvas, const HistoryFrame& f, double target)
 {
     const double y = f.y(target);
     canvas.line(f.left, y, f.left + f.width, y, f.pt(1.2), grey);
-    canvas.text({.x = f.left + f.pt(10),
-                 .y = y - f.pt(8),
-                 .text = "tolerance",
-                 .size = f.pt(17),
-                 .colour = grey});
+    canvas.text({.x = f.left + f.pt(10), .y = y - f.pt(8), .text = "tolerance", .size = f.pt(17), .colour = grey});
 }
 
 }  // namespace

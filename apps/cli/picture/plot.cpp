@@ -124,9 +124,8 @@ Layout lay_out(const Plot& plot, const Shape& shape, const Legend& legend)
     const auto whole = [&](double points) { return static_cast<int>(std::ceil(at.pt(points))); };
     at.left =
         whole(52) + static_cast<int>(widest(axis_ticks(plot.matrix.rows, shape.single_rows, most_ticks), at.pt(17)));
-    const std::vector<Tick> columns = column_ticks(plot, shape, at.unit);
-    at.right = std::max(whole(34), whole(least_margin) + static_cast<int>(std::ceil(overhang(
-                                                             columns, shape.across.length(), at.pt(17)))));
+    const double beyond = overhang(column_ticks(plot, shape, at.unit), shape.across.length(), at.pt(17));
+    at.right = std::max(whole(34), whole(least_margin) + static_cast<int>(std::ceil(beyond)));
     at.top = whole(88);
     at.below = whole(above_legend + legend.height());
     double text = 0;
@@ -267,8 +266,9 @@ double draw_bars(Canvas& canvas, const Layout& at, const Legend& legend, const D
     double text = 0;
     for (const auto& bar : legend.bars)
         text = std::max(text, bar.text.empty() ? 0 : at.pt(12) + text_width(bar.text, size));
+    // Around the bars: half of a tick's text at both ends, or the text of the bars at the right one.
     const double margin = at.pt(least_margin) + (legend.flat ? 0 : widest(scale.ticks(), size) / 2),
-                 beside = std::max(text, margin),  // to the right of the bars
+                 beside = std::max(text, margin),
                  room = std::max(at.pt(32), at.width - margin - beside - at.pt(least_margin)),
                  length = std::round(legend.flat ? at.pt(32) : std::min(at.pt(420), room)),
                  last = std::max(margin, at.width - at.pt(least_margin) - beside - length),
