@@ -266,7 +266,7 @@ double draw_bars(Canvas& canvas, const Layout& at, const Legend& legend, const D
     double text = 0;
     for (const auto& bar : legend.bars)
         text = std::max(text, bar.text.empty() ? 0 : at.pt(12) + text_width(bar.text, size));
-    // Around the bars: half of a tick's text at both ends, or the text of the bars at the right one.
+    // Room for text at the ends of the bars: half of a tick's label at both, or the name of a bar at the right one.
     const double margin = at.pt(least_margin) + (legend.flat ? 0 : widest(scale.ticks(), size) / 2),
                  beside = std::max(text, margin),
                  room = std::max(at.pt(32), at.width - margin - beside - at.pt(least_margin)),
