@@ -18,7 +18,7 @@ exclude_patterns = ["index.md", "requirements.txt", "notebooks"]
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "sphinx_design"]
 # The Python reference is read from the docstrings; what is compiled or large stays away.
 sys.path.insert(0, str(ROOT / "python"))
-autodoc_mock_imports = ["numpy", "scipy", "nanobind_backend", "tulle._core"]
+autodoc_mock_imports = ["numpy", "scipy", "torch", "nanobind_backend", "tulle._core"]
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 myst_enable_extensions = ["colon_fence", "deflist"]

@@ -126,7 +126,7 @@ void add_spy(Parser& parser, SpyOptions& o)
     verb->add_option("--title", o.title, "instead of the matrix's name")->option_text("TEXT");
     verb->add_flag("--no-legend", o.no_legend, "leave out what the colours mean");
     verb->add_flag("--levels", o.levels,
-                   "draw how many rows each level of the lower triangle has instead, before and after clustering");
+                   "draw how many rows each level of the lower triangle has instead, before and after merging rows");
     for (const char* option : {"--permute", "--reorder"})
         parser.effective(
             verb, option, [&o] { return !o.levels; }, "with --levels, which draws another picture");

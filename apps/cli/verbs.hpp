@@ -52,7 +52,7 @@ struct SpyOptions {
     index_t tau = 32;                 // of tiles, and of bsa's blocks
     double alpha = 0.3, delta = 0.1;  // bsa's similarity; share of a tile that makes it dense
     int devices = 0;                  // rows coloured by the device of a team that has them; 0: none
-    bool levels = false;              // rows in each level of the lower triangle instead, before and after clustering
+    bool levels = false;              // rows in each level of the lower triangle instead, before and after merging rows
 };
 void spy(const Session& session, const SpyOptions& options);
 void spy_levels(const Session& session, const SpyOptions& options);

@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tulle beside SciPy in one process: SpMV, SpMM and SpGEMM on twins of the nsparse paper's matrices, and what a call costs on a small matrix.
 
-    build/python-venv/bin/python python/bench/compare_scipy.py [--threads 2] [--matrices cant,scircuit] [--rounds 7] [--overhead-only]
+    build/python-venv/bin/python python/bench/compare_scipy.py [--threads 2] [--matrices cant,scircuit] [--rounds 7] [--cpu-time] [--overhead-only]
 
 Contenders take turns, each time is the best of the rounds, results are compared before anything is timed. SciPy has one thread. `plan` is a plan's call,
-`once` the call without one, which looks through the matrix first.
+`once` the call without one, which looks through the matrix first. --cpu-time is for machines that others use too: the processor time of all threads, divided
+by the number of threads that the contender has. It is the wall time of an idle machine but for the imbalance between threads.
 """
 import argparse
 import os
@@ -21,20 +22,20 @@ import tulle
 TWINS = "pdb1HYS,consph,cant,pwtk,rma10,qcd5_4,shipsec1,mac_econ,mc2depi,cop20k_A,scircuit,webbase-1M".split(",")
 
 
-def best_times(contenders, rounds, least=0.02):
+def best_times(contenders, rounds, least=0.02, clock=time.perf_counter):
     """Seconds of one call of each, the best of some rounds in which they take turns."""
     best = [float("inf")] * len(contenders)
     repeats = []
     for call in contenders:
-        begin = time.perf_counter()
+        begin = clock()
         call()
-        repeats.append(max(1, int(least / max(time.perf_counter() - begin, 1e-7))))
+        repeats.append(max(1, int(least / max(clock() - begin, 1e-7))))
     for _ in range(rounds):
         for i, call in enumerate(contenders):
-            begin = time.perf_counter()
+            begin = clock()
             for _ in range(repeats[i]):
                 call()
-            best[i] = min(best[i], (time.perf_counter() - begin) / repeats[i])
+            best[i] = min(best[i], (clock() - begin) / repeats[i])
     return best
 
 
@@ -58,12 +59,14 @@ def agree(results):
     return all(np.abs(d - dense[0]).max() <= 1e-10 * scale for d in dense[1:])
 
 
-def compare(name, operation, columns, ctx, rounds):
+def compare(name, operation, columns, ctx, rounds, cpu_threads):
+    """cpu_threads: threads of tulle whose processor time is counted; 0: wall time."""
     A = tulle.generate(f"twin:{name}")
     contenders = contenders_of(A, operation, columns, ctx)
     if not agree([c() for c in contenders]):
         raise SystemExit(f"{name} {operation}: results differ")
-    scipy_time, plan_time, once_time = best_times(contenders, rounds)
+    times = best_times(contenders, rounds, clock=time.process_time if cpu_threads else time.perf_counter)
+    scipy_time, plan_time, once_time = times[0], *(t / max(1, cpu_threads) for t in times[1:])
     print(f"{operation:7} {name:10} {A.nnz:9} {scipy_time * 1e3:10.3f} {plan_time * 1e3:10.3f} {once_time * 1e3:10.3f} {scipy_time / plan_time:7.2f} {scipy_time / once_time:7.2f}", flush=True)
     return scipy_time / plan_time, scipy_time / once_time
 
@@ -93,6 +96,7 @@ def main():
     options.add_argument("--operations", default="spmv,spmm,spgemm")
     options.add_argument("--columns", type=int, default=32)
     options.add_argument("--rounds", type=int, default=7)
+    options.add_argument("--cpu-time", action="store_true")
     options.add_argument("--overhead-only", action="store_true")
     o = options.parse_args()
     print(f"a call on a matrix of 64 rows (load {os.getloadavg()[0]:.1f}):")
@@ -100,10 +104,10 @@ def main():
     if o.overhead_only:
         return
     ctx = tulle.Context(threads=o.threads)
-    print(f"\n{o.threads} threads, double, SpMM with {o.columns} columns; milliseconds, and SciPy's time divided by tulle's")
+    print(f"\n{o.threads} threads, double, SpMM with {o.columns} columns; milliseconds{' of processor time for each thread' * o.cpu_time}, and SciPy's time divided by tulle's")
     print(f"{'':7} {'matrix':10} {'nonzeros':>9} {'SciPy':>10} {'plan':>10} {'once':>10} {'plan':>7} {'once':>7}")
     for operation in o.operations.split(","):
-        ratios = [compare(name, operation, o.columns, ctx, o.rounds if operation != "spgemm" else 3) for name in o.matrices.split(",")]
+        ratios = [compare(name, operation, o.columns, ctx, o.rounds if operation != "spgemm" else 3, o.threads if o.cpu_time else 0) for name in o.matrices.split(",")]
         means = np.exp(np.log(ratios).mean(axis=0))
         print(f"{operation:7} geometric mean over {len(ratios)} matrices: plan {means[0]:.2f} x, once {means[1]:.2f} x; load {os.getloadavg()[0]:.1f}", flush=True)
 

@@ -10,11 +10,20 @@
 namespace tulle::python {
 namespace {
 
+sptrsv::Accuracy accuracy_of(const std::string& text)
+{
+    if (text == "fast") return sptrsv::Accuracy::fast;
+    if (text == "tested") return sptrsv::Accuracy::tested;
+    if (text == "substitution") return sptrsv::Accuracy::substitution;
+    throw ValueError("accuracy is 'fast', 'tested' or 'substitution', not '" + text + "'");
+}
+
 template <class V>
 class TriangularPlan {
 public:
     TriangularPlan(Place& place, const Compressed& a, bool lower, bool transpose, bool unit_diagonal,
-                   bool ignore_other_side, offset_t right_hand_sides, double calls, const std::string& policy)
+                   bool ignore_other_side, offset_t right_hand_sides, double calls, const std::string& accuracy,
+                   const std::string& policy)
         : a_(a),
           guard_(place),
           plan_(make(place.get(), a,
@@ -24,6 +33,7 @@ public:
                       .other_side = ignore_other_side ? sptrsv::OtherSide::ignore : sptrsv::OtherSide::refuse,
                       .right_hand_sides = to_index(right_hand_sides, "right-hand sides"),
                       .expected_calls = calls,
+                      .accuracy = accuracy_of(accuracy),
                       .checked = false},
                      policy))
     {}
@@ -99,9 +109,10 @@ void bind(nb::module_& m, const char* name)
 {
     using P = TriangularPlan<V>;
     nb::class_<P>(m, name)
-        .def(nb::init<Place&, const Compressed&, bool, bool, bool, bool, offset_t, double, const std::string&>(),
+        .def(nb::init<Place&, const Compressed&, bool, bool, bool, bool, offset_t, double, const std::string&,
+                      const std::string&>(),
              "context"_a, "a"_a, "lower"_a, "transpose"_a, "unit_diagonal"_a, "ignore_other_side"_a,
-             "right_hand_sides"_a, "expected_calls"_a, "policy"_a)
+             "right_hand_sides"_a, "expected_calls"_a, "accuracy"_a, "policy"_a)
         .def("solve", &P::solve, "b"_a.noconvert(), "x"_a.noconvert(), "alpha"_a)
         .def("solve_many", &P::solve_many, "b"_a.noconvert(), "x"_a.noconvert(), "alpha"_a)
         .def("solve_at", &P::solve_at, "b"_a, "x"_a, "size"_a, "alpha"_a, "stream"_a)

@@ -80,7 +80,7 @@ def test_the_command_line_tool(tmp_path):
 def test_spy(tmp_path):
     A = tulle.generate("stencil5:10")
     try:
-        assert tulle.spy(A)[:4] == b"\x89PNG"
+        assert tulle.spy(A)[:4] == b"\x89PNG" and tulle.spy(A)._repr_png_()[:4] == b"\x89PNG"
     except tulle.Error as e:
         assert "Cairo" in str(e) or "pictures" in str(e)      # built without Cairo
         return

@@ -81,6 +81,13 @@ def test_triangular_and_solve():
     plan = tulle.plan_solve_triangular(on_gpu(L), shape=L.shape)
     np.testing.assert_allclose(L @ plan(Foreign(b[:, 0].copy())).numpy(), b[:, 0])
     np.testing.assert_allclose(L @ plan(Foreign(b)).numpy(), b)
+    for accuracy, told in (("fast", "inverses where they are accurate\n"), ("tested", "accurate, by trials"), ("substitution", "blocks: substitution")):
+        chain = sp.csr_array(sp.diags_array([np.full(199, 0.5), np.full(200, 2.0)], offsets=[-1, 0]))
+        plan = tulle.plan_solve_triangular(on_gpu(chain), shape=chain.shape, accuracy=accuracy)
+        assert "  blocks:" not in plan.describe() or told in plan.describe()      # told where rows were merged to blocks
+        ones = Foreign(np.ones(200))
+        np.testing.assert_allclose(chain @ plan(ones).numpy(), 1)
+        np.testing.assert_allclose(chain @ tulle.solve_triangular(on_gpu(chain), ones, shape=chain.shape, accuracy=accuracy).numpy(), 1)
     A = tulle.generate("stencil5:8")
     x, report = tulle.solve(on_gpu(A), Foreign(A @ np.ones(64)), shape=A.shape, method="cg", preconditioner="jacobi")
     assert report and np.allclose(x.numpy(), 1, atol=1e-6)

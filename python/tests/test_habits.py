@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Documentation, stubs, the import."""
 import ast
+import base64
 import doctest
 import importlib
 import inspect
 import pathlib
 import re
+import struct
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from conftest import ROOT
 
 import tulle
@@ -89,3 +93,28 @@ def test_threadpoolctl_limits_threads():
             np.testing.assert_array_equal(tulle.spmv(A, np.ones(100)), A @ np.ones(100))
         assert context_of(None).name == many
     assert tulle.Context(threads=2).name == "cpu:2"
+
+
+def pixels_of(shown):
+    """The PNG inside of what a notebook shows."""
+    png = base64.b64decode(re.search(r"base64,([^\"]+)", shown)[1])
+    width, height = struct.unpack(">2I", png[16:24])
+    size = struct.unpack(">I", png[33:37])[0]
+    assert png[37:41] == b"IDAT" and png.endswith(b"IEND" + struct.pack(">I", zlib.crc32(b"IEND")))
+    return np.frombuffer(zlib.decompress(png[41:41 + size]), np.uint8).reshape(height, 1 + 3 * width)[:, 1:].reshape(height, width, 3)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_notebooks_show_where_the_nonzeros_are(format):
+    A = sp.coo_array((np.ones(3), ([0, 0, 199], [0, 399, 0])), shape=(200, 400)).asformat(format)
+    for plan in tulle.plan_spmv(A), tulle.plan_spgemm(A, A, transpose_b=True), tulle.wrap(A):
+        filled = (pixels_of(plan._repr_html_()) < 255).any(axis=2)
+        assert filled.shape == (80, 160) and sorted(zip(*filled.nonzero())) == [(0, 0), (0, 159), (79, 0)]
+
+
+def test_notebooks_show_odd_matrices():
+    assert "<img" not in tulle.plan_spmv(sp.csr_array((0, 5)))._repr_html_()
+    assert not (pixels_of(tulle.plan_spmv(sp.csr_array((3, 5)))._repr_html_()) < 255).any()
+    assert pixels_of(tulle.plan_spmv(sp.csr_array((1, 10**6)))._repr_html_()).shape == (40, 160, 3)
+    arrays = np.array([0, 1]), np.array([0]), np.array([2.0])
+    assert "1 × 1" in tulle.plan_spmv(arrays, shape=(1, 1))._repr_html_()

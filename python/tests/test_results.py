@@ -68,6 +68,33 @@ def test_solve_triangular(format, dtype, lower, transpose, unit_diagonal):
             np.testing.assert_allclose(got, want, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-6 if dtype == np.float32 else 1e-13)
 
 
+def test_accuracy_of_triangular_solves():
+    """A matter of GPUs: on a CPU all are substitution, with the same bits."""
+    T, b = triangle(60, np.float64), whole_numbers(60)
+    results = [solve(T, b, accuracy=a) for a in ("tested", "substitution", "fast") for solve in (tulle.solve_triangular, lambda T, b, accuracy: tulle.plan_solve_triangular(T, accuracy=accuracy)(b))]
+    assert all((x == results[0]).all() for x in results)
+    for solve in tulle.solve_triangular, lambda T, b, accuracy: tulle.plan_solve_triangular(T, accuracy=accuracy):
+        with pytest.raises(tulle.InvalidValue, match="accuracy is 'fast', 'tested' or 'substitution', not 'best'"):
+            solve(T, b, accuracy="best")
+
+
+def test_a_square_is_looked_through_once(monkeypatch):
+    from tulle._arrays import Sparse
+
+    looks, original = [], Sparse.compressed
+    monkeypatch.setattr(Sparse, "compressed", lambda self, *more: looks.append(self) or original(self, *more))
+    A = random_matrix(40, 40)
+    for transpose in (False, True):
+        C = tulle.spgemm(A, A, transpose_b=transpose)
+        np.testing.assert_array_equal(C.toarray(), (A @ op(A, transpose)).toarray())
+    assert len(looks) == 2
+    tulle.spgemm(A, A.copy())
+    assert len(looks) == 4
+    arrays = (A.indptr, A.indices, A.data)
+    with pytest.raises(tulle.ShapeError):
+        tulle.spgemm(arrays, arrays, shape_a=A.shape)
+
+
 def test_one_triangle_of_a_general_matrix():
     A = (random_matrix(50, 50) / 8 + 2 * sp.eye_array(50)).tocsr()
     b = whole_numbers(50)

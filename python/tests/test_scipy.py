@@ -26,7 +26,7 @@ def test_operator(A):
                       (M.dot(x), A @ x), ((2 * M) @ x, 2 * (A @ x)), (M @ (x + 1j), A @ (x + 1j)), (M @ x.astype(np.int64), A @ x)]:
         np.testing.assert_array_equal(got, want)
     assert "SpMV" in M.describe() or "rows" in M.describe()
-    assert "<table>" in M._repr_html_()
+    assert "<table>" in M._repr_html_() and "data:image/png;base64," in M._repr_html_()
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(M)) @ x, A @ x)
     M.update_values(3 * A.data)
     np.testing.assert_array_equal(M @ x, 3 * (A @ x))

@@ -1,11 +1,12 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
 """tulle.torch: results, gradients, torch.compile, autocast. The same on a GPU where torch and tulle have one."""
+import re
 import warnings
 
 import numpy as np
 import pytest
-from conftest import random_matrix, triangle
+from conftest import ROOT, random_matrix, triangle
 
 torch = pytest.importorskip("torch", reason="torch is not installed (make python-torch installs it)")
 from torch import library as operators  # noqa: E402
@@ -204,3 +205,36 @@ def test_writes_into_index_arrays_are_counted(device):
     assert _frameworks._from_torch(A, torch).mark() != before
     with torch.inference_mode():
         assert _frameworks._from_torch(torch.eye(3, device=device).to_sparse_csr(), torch).mark() is None
+
+
+def test_the_page_for_users(A, device):
+    """The block of docs/python.md, which runs here only, as torch may be missing elsewhere."""
+    block = next(b for b in re.findall(r"```text\n(.*?)```", (ROOT / "docs/python.md").read_text(encoding="utf-8"), flags=re.S) if "import tulle.torch" in b)
+    a, names = csr(A, device), {}
+    names.update(crow=a.crow, col=a.col, values=a.values, rows=9, cols=7, B=dense((7, 3), device))
+    exec(block, names)
+    np.testing.assert_allclose(names["C"].detach().cpu().numpy(), A @ names["B"].detach().cpu().numpy())
+    names["C"].sum().backward()
+    assert a.values.grad is not None and names["B"].grad is not None
+
+
+def test_writes_between_forward_and_backward_are_an_error(A, device):
+    """Gradients need what was there: torch's count of writes tells of values, operands and patterns that were changed in place."""
+    for write in (lambda a, b: a.values.detach().mul_(2), lambda a, b: b.detach().add_(1), lambda a, b: a.col.zero_()):
+        a, b = csr(A, device), dense((7, 3), device)
+        C = tt.spmm(a, b)
+        write(a, b)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            C.sum().backward()
+
+
+def test_tensors_of_inference_mode_are_read_anew(device):
+    """torch counts no writes to them, so that no plan is kept."""
+    tt.clear_plans()
+    with torch.inference_mode():
+        crow, col, values = torch.tensor([0, 1, 2], device=device), torch.tensor([0, 1], device=device), torch.tensor([2.0, 3.0], dtype=torch.float64, device=device)
+        x = torch.tensor([1.0, 10.0], dtype=torch.float64, device=device)
+        assert tt.spmv(tt.CSR(crow, col, values, (2, 2)), x).tolist() == [2, 30]
+        col.copy_(torch.tensor([1, 0], device=device))
+        assert tt.spmv(tt.CSR(crow, col, values, (2, 2)), x).tolist() == [20, 3]
+    assert not tt._plans

@@ -160,20 +160,32 @@ def _run_on(A: Any, shape: Any, verb: str, words: list[str], name: str = "matrix
             raise Error(done.stderr.strip() or f"tulle {verb} ended with {done.returncode}")
 
 
-def spy(A: Any, file: str | os.PathLike | None = None, *, shape: Any = None, options: tuple[str, ...] = ()) -> bytes | None:
+class Picture(bytes):
+    """A PNG; a notebook shows it."""
+
+    def _repr_png_(self) -> bytes:
+        return bytes(self)
+
+    def __repr__(self) -> str:
+        return f"<picture, {len(self)} bytes of PNG>"
+
+
+def spy(A: Any, file: str | os.PathLike | None = None, *, shape: Any = None, options: tuple[str, ...] = ()) -> Picture | None:
     """A picture of where the nonzeros are, drawn by the command line tool (`tulle spy`).
+
+    In a notebook the result is shown; `file` writes it instead.
 
     Parameters
     ----------
     file : path, optional
-        .png, .svg or .pdf; without it the bytes of a PNG are returned.
+        .png, .svg or .pdf; without it a PNG is returned, as bytes.
     options : tuple of str
         Further options of `tulle spy`.
     """
     with tempfile.TemporaryDirectory() as folder:
         picture = os.fspath(file) if file else os.path.join(folder, "picture.png")
         _run_on(A, shape, "spy", ["-o", picture, *options])
-        return None if file else pathlib.Path(picture).read_bytes()
+        return None if file else Picture(pathlib.Path(picture).read_bytes())
 
 
 class Report(str):

@@ -250,7 +250,8 @@ def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpos
     array([[1., 8.],
            [0., 9.]])
     """
-    a, b = sparse(A, shape_a), sparse(B, shape_b)
+    a = sparse(A, shape_a)
+    b = a if B is A and shape_b == shape_a else sparse(B, shape_b)      # a square is looked through once
     if (a.framework is None) != (b.framework is None) or a.device != b.device:
         raise UnsupportedType("A and B are not on the same device")
     t = once_dtype(dtype, a.dtype, b.dtype)
@@ -261,25 +262,27 @@ def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpos
         c = (with_scipy(a, transpose_a) @ with_scipy(b, transpose_b)).asformat("csc" if a.by_column else "csr")
         c.sum_duplicates()
         return a.back(a.by_column, c.shape, c.indptr, c.indices, c.data)
-    a.in_library_form(t)
-    b.in_library_form(t)
     place = a.place(context_of(context, budget))
+    first, second = compressed_pair(a, b, t, place, check)
     c_shape = (op_shape(a.shape, transpose_a)[0], op_shape(b.shape, transpose_b)[1])
-    multiply = getattr(_core, f"spgemm_{NAMES[t]}")
-    arrays = multiply(place, a.compressed(place, check), transpose_a, b.compressed(place, check), transpose_b, a.by_column)
+    arrays = getattr(_core, f"spgemm_{NAMES[t]}")(place, first, transpose_a, second, transpose_b, a.by_column)
     return a.back(a.by_column, c_shape, *arrays)
+
+
+def compressed_pair(a: Any, b: Any, t: np.dtype, place: Any, check: bool) -> tuple[Any, Any]:
+    """Both factors for the library; the same object where they are one matrix."""
+    first = a.in_library_form(t).compressed(place, check)
+    return first, first if b is a else b.in_library_form(t).compressed(place, check)
 
 
 def spgemm_at(a: Foreign, b: Foreign, transpose_a: bool, transpose_b: bool, t: np.dtype, budget: Any, check: bool, strict: bool, context: Context | None) -> Any:
     if t not in (F32, F64):
         fall_back("SpGEMM", t, strict, a.framework.name)
         return framework_product(a, transpose_a, b.source.T if transpose_b else b.source, None, 1, 0)
-    a.in_library_form(t)
-    b.in_library_form(t)
     place = a.place(context_of(context, budget, a.device))
+    first, second = compressed_pair(a, b, t, place, check)
     shape = (op_shape(a.shape, transpose_a)[0], op_shape(b.shape, transpose_b)[1])
-    multiply = getattr(_core, f"spgemm_{NAMES[t]}_at")
-    return a.fetch(multiply(place, a.compressed(place, check), transpose_a, b.compressed(place, check), transpose_b, a.by_column), shape)
+    return a.fetch(getattr(_core, f"spgemm_{NAMES[t]}_at")(place, first, transpose_a, second, transpose_b, a.by_column), shape)
 
 
 def sddmm(A: Any, X: Any, Y: Any, *, scaled: bool = False, alpha: float = 1.0, shape: Any = None, dtype: Any = None, context: Context | None = None) -> Any:
@@ -362,7 +365,7 @@ def pair_dtype(a: Any, *operands: Any) -> np.dtype:
 
 
 def solve_triangular(A: Any, b: Any, out: Any = None, *, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False, other_side: str = "refuse", alpha: float = 1.0,
-                     shape: Any = None, dtype: Any = None, strict: bool = False, context: Context | None = None) -> Any:
+                     accuracy: str = "tested", shape: Any = None, dtype: Any = None, strict: bool = False, context: Context | None = None) -> Any:
     """op(T) x = alpha b for a sparse triangle T, once.
 
     Parameters
@@ -381,6 +384,9 @@ def solve_triangular(A: Any, b: Any, out: Any = None, *, lower: bool = True, uni
         Solve with the transposed triangle.
     other_side : {"refuse", "ignore"}
         What to do with entries on the other side of the diagonal: an error, or solve with one triangle of a general matrix.
+    accuracy : {"tested", "substitution", "fast"}
+        On a GPU, rows that depend on each other may be solved with the inverse of their block. "tested" substitutes in blocks that lose digits in a trial solve,
+        "substitution" in all (slower, and as accurate as on a CPU for every b), "fast" makes no trials. CPUs and several right-hand sides always substitute.
     alpha, shape, dtype, strict, context
         As for `spmv`.
 
@@ -399,8 +405,8 @@ def solve_triangular(A: Any, b: Any, out: Any = None, *, lower: bool = True, uni
     if a.framework is not None:
         t = dtype_at(dtype, a, b)
         t = F64 if t.kind in "iub" else F32 if t in (F16, BF16) else t
-        return TriangularPlan(A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=max(1, columns_of(b)), shape=shape, dtype=t,
-                              expected_calls=1, context=context)(b, out, alpha=alpha)
+        return TriangularPlan(A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=max(1, columns_of(b)),
+                              accuracy=accuracy, shape=shape, dtype=t, expected_calls=1, context=context)(b, out, alpha=alpha)
     b_array, as_torch = dense(b, "b")
     t = once_dtype(dtype, a.dtype, b_array.dtype)
     t = F64 if t.kind in "iub" else F32 if t == F16 else t
@@ -408,8 +414,8 @@ def solve_triangular(A: Any, b: Any, out: Any = None, *, lower: bool = True, uni
         fall_back("SpTRSV", t, strict)
         return scipy_solve(a, b_array, out, lower, unit_diagonal, transpose, other_side, alpha, as_torch)
     many = b_array.shape[1] if b_array.ndim == 2 else 1
-    plan = TriangularPlan(A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=max(1, many), shape=shape, dtype=t,
-                          expected_calls=1, context=context)
+    plan = TriangularPlan(A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=max(1, many), accuracy=accuracy,
+                          shape=shape, dtype=t, expected_calls=1, context=context)
     return plan(b, out, alpha=alpha)
 
 
@@ -531,12 +537,12 @@ def plan_spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, tra
 
 
 def plan_solve_triangular(A: Any, *, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False, other_side: str = "refuse", right_hand_sides: int = 1,
-                          shape: Any = None, dtype: Any = None, policy: str = "", expected_calls: float = 100, context: Context | None = None) -> TriangularPlan:
+                          accuracy: str = "tested", shape: Any = None, dtype: Any = None, policy: str = "", expected_calls: float = 100, context: Context | None = None) -> TriangularPlan:
     """Triangular solves, prepared for one triangle.
 
     Parameters
     ----------
-    A, lower, unit_diagonal, transpose, other_side, shape, context
+    A, lower, unit_diagonal, transpose, other_side, accuracy, shape, context
         As for `solve_triangular`.
     right_hand_sides : int
         That come at once; any number can be solved for.
@@ -547,8 +553,8 @@ def plan_solve_triangular(A: Any, *, lower: bool = True, unit_diagonal: bool = F
     -------
     TriangularPlan
     """
-    return TriangularPlan(A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=right_hand_sides, shape=shape, dtype=dtype,
-                          policy=policy, expected_calls=expected_calls, context=context)
+    return TriangularPlan(A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=right_hand_sides,
+                          accuracy=accuracy, shape=shape, dtype=dtype, policy=policy, expected_calls=expected_calls, context=context)
 
 
 def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: float = 1e-8, atol: float = 0.0, maxiter: int = 10_000, seconds: float = float("inf"), restart: int = 30,

@@ -3,7 +3,6 @@
 """`wrap`: a matrix with its plans, as a LinearOperator of SciPy. Imported when it is first used, as SciPy takes long to import."""
 from __future__ import annotations
 
-import html
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 from ._arrays import F32, F64, on_host, sparse
 from ._context import Context
 from ._errors import ShapeError
+from ._picture import as_html, picture_of
 from ._plans import SpmmPlan, SpmvPlan, plan_dtype
 
 
@@ -92,8 +92,7 @@ class Operator(LinearOperator):
     def _repr_html_(self) -> str:
         rows = {"shape": f"{self.shape[0]} × {self.shape[1]}", "dtype": self.dtype.name}
         rows |= {f"{name}{' transposed' if turned else ''}": plan.policy for (name, turned), plan in self._plans.items()}
-        cells = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(str(v))}</td></tr>" for k, v in rows.items())
-        return f"<table><caption>tulle operator</caption>{cells}</table>"
+        return as_html("tulle operator", rows, picture_of(self._tulle_matrix))
 
 
 def _restore(A: Any, dtype: Any, context: Any, transposed: bool, values: list) -> Operator:

@@ -154,6 +154,12 @@ class Plan:
             self._remake()
             return getattr(self._plan, method)(*arguments)
 
+    def _repr_html_(self) -> str:
+        from ._picture import as_html, picture_of
+
+        rows = {"shape": " × ".join(map(str, self.shape)), "dtype": name_of(self._dtype), "policy": self.policy, "memory": f"{self.nbytes} bytes beside the matrix"}
+        return as_html(f"tulle {type(self).__name__}", rows, picture_of(self._settings["A"], self._settings.get("shape", self._settings.get("shape_a"))))
+
     def update_values(self, *data: Any) -> None:
         """New numbers for the same pattern; nothing is analysed again.
 
@@ -442,11 +448,11 @@ class TriangularPlan(Plan):
     __slots__ = ()
 
     def __init__(self, A: Any, *, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False, other_side: str = "refuse", right_hand_sides: int = 1,
-                 shape: Any = None, dtype: Any = None, policy: str = "", expected_calls: float = 100, context: Context | None = None) -> None:
+                 accuracy: str = "tested", shape: Any = None, dtype: Any = None, policy: str = "", expected_calls: float = 100, context: Context | None = None) -> None:
         if other_side not in ("refuse", "ignore"):
             raise InvalidValue(f"other_side is 'refuse' or 'ignore', not {other_side!r}")
-        self._settings = dict(A=A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=right_hand_sides, shape=shape,
-                              dtype=dtype, policy=policy, expected_calls=expected_calls, context=context)
+        self._settings = dict(A=A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=right_hand_sides,
+                              accuracy=accuracy, shape=shape, dtype=dtype, policy=policy, expected_calls=expected_calls, context=context)
         self._build()
 
     def _build(self) -> None:
@@ -463,7 +469,8 @@ class TriangularPlan(Plan):
             a = a.without_repeats().in_library_form(self._dtype)
             view = a.compressed(place)
         make = getattr(_core, f"TriangularPlan_{NAMES[self._dtype]}")
-        self._plan = make(place, view, s["lower"], s["transpose"], s["unit_diagonal"], s["other_side"] == "ignore", s["right_hand_sides"], s["expected_calls"], s["policy"])
+        self._plan = make(place, view, s["lower"], s["transpose"], s["unit_diagonal"], s["other_side"] == "ignore", s["right_hand_sides"], s["expected_calls"], s["accuracy"],
+                          s["policy"])
         self._rows, self._cols = a.shape
         self._settle(a, place, self._plan.solve)
 

@@ -88,8 +88,8 @@ def clear_plans() -> None:
 
 
 def _stamp(t: torch.Tensor) -> tuple:
-    """The same as long as the tensor has the same numbers at the same place."""
-    return t.data_ptr(), t.numel(), t.dtype, -1 if t.is_inference() else t._version
+    """The same as long as the tensor has the same numbers at the same place. torch counts no writes to tensors made in inference mode: never the same."""
+    return t.data_ptr(), t.numel(), t.dtype, object() if t.is_inference() else t._version
 
 
 def _find(key: tuple, make: Callable[[], _Entry]) -> _Entry:
@@ -99,6 +99,8 @@ def _find(key: tuple, make: Callable[[], _Entry]) -> _Entry:
             _plans.move_to_end(key)
             return entry
     entry = make()
+    if any(t.is_inference() for t in entry.kept):      # would never be found again
+        return entry
     with _lock:
         _plans[key] = entry
         while len(_plans) > MOST_PLANS:

@@ -220,6 +220,17 @@ TEST_F(Spy, WritesSvgAndPdfTheSameEveryTime)
     }
 }
 
+// Labels and legends that are wider than the map: long numbers at the right end, narrow maps.
+TEST_F(Spy, NothingIsCutOffAtTheEdges)
+{
+    for (const std::string words : {"banded:1000000,1", "uniform:3000,20,3", "uniform:20,3000,3", "banded:30000,1",
+                                    "uniform:3000,20,3 --devices 3", "rmat:8,8 --levels"}) {
+        const Image all = picture(words);
+        EXPECT_TRUE(all.part(0, 0, 4, all.height).colours().empty()) << words;
+        EXPECT_TRUE(all.part(all.width - 4, 0, all.width, all.height).colours().empty()) << words;
+    }
+}
+
 TEST_F(Spy, DrawsTwoPanelsForAPermutation)
 {
     const Image one = picture("stencil5:50"), two = picture("stencil5:50 --permute random");

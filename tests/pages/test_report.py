@@ -1,11 +1,13 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
 """`tulle report` as a person meets it."""
+import os
+import pathlib
 import re
 import resource
 
 import pytest
-from conftest import PHONE, WIDE
+from conftest import PHONE, ROOT, WIDE
 
 HEADER = "%%MatrixMarket matrix coordinate real general\n"
 HOSTILE = "<script>alert(1)<script><img src=x onerror=alert(2)>"
@@ -92,15 +94,25 @@ def test_parts_are_coloured(visit, plain):
     assert v.page.locator(f"{parts} tbody tr").count() == 8
 
 
+def test_labels_of_charts_are_whole_and_apart(visit, plain):
+    """Labels lie inside of their drawing, and no two names of the roofline on each other."""
+    v = visit(plain)
+    assert v.page.evaluate("""() => [...document.querySelectorAll('svg[role=img]')].flatMap(s => { const box = s.getBoundingClientRect();
+        return [...s.querySelectorAll('text')].filter(t => { const b = t.getBoundingClientRect(); return b.left < box.left - 1 || b.right > box.right + 1; }).map(t => t.textContent); })""") == []
+    assert v.page.evaluate("""() => { const all = [...document.querySelectorAll('text.name')].map(t => t.getBoundingClientRect());
+        return all.filter((a, i) => all.some((b, k) => k < i && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)).length; }""") == 0
+
+
 def test_theme_by_keyboard(visit, plain):
     v = visit(plain)
     v.page.keyboard.press("Tab")
     assert v.page.evaluate("document.activeElement.id") == "theme"
     assert v.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     back = "getComputedStyle(document.body).backgroundColor"
+    corner = "[...document.querySelector('canvas.map').getContext('2d').getImageData(767, 0, 1, 1).data].slice(0, 3)"   # upper right: empty
     assert v.page.evaluate(back) == "rgb(255, 255, 255)"
     v.page.keyboard.press("Enter")
-    assert v.page.evaluate(back) == "rgb(18, 23, 29)"
+    assert v.page.evaluate(back) == "rgb(18, 23, 29)" and v.page.evaluate(corner) == [18, 23, 29]
     assert v.look() == []
 
 
@@ -153,7 +165,24 @@ def test_large_ones(visit, report, words):
 
 
 def test_pictures(visit, plain, pictures):
-    v = visit(plain, {"width": 1200, "height": 860})
-    v.page.screenshot(path=pictures / "report.png")
     phone = visit(plain, PHONE, dark=True)
     phone.page.screenshot(path=pictures / "report-phone.png")
+
+
+@pytest.mark.slow
+def test_picture_of_webbase(visit, report, pictures):
+    """All of a page, for the twin of webbase-1M."""
+    v = visit(report("webbase-1M", "twin:webbase-1M"), {"width": 1200, "height": 900})
+    assert v.look() == []
+    v.page.screenshot(path=pictures / "report-webbase.jpg", full_page=True, quality=70)
+
+
+@pytest.mark.slow
+def test_picture_of_a_real_matrix(visit, report, pictures):
+    """What a person sees first, for a real circuit."""
+    file = pathlib.Path(os.environ.get("TULLE_MATRICES", ROOT.parent / "shared/matrices")) / "memplus.mtx.xz"
+    if not file.exists():
+        pytest.skip(f"{file} is not here; set TULLE_MATRICES")
+    v = visit(report("memplus", file, "--run"), {"width": 1200, "height": 1000})
+    assert v.look() == []
+    v.page.screenshot(path=pictures / "report.png")

@@ -12,7 +12,7 @@ from conftest import PHONE, ROOT, WIDE
 
 SITE = ROOT / "build/docs/html"
 START = SITE / "site/index.html"
-PAGES = ["site/index", "site/start", "site/tutorial", "site/howto", "site/concepts", "site/papers", "site/reference/index", "site/reference/python", "site/reference/headers/spmv",
+PAGES = ["site/index", "site/start", "site/tutorial", "site/howto", "site/concepts", "site/papers", "site/performance", "site/pictures", "site/reference/index", "site/reference/python", "site/reference/headers/spmv",
          "solve", "benchmarks", "glossary", "python", "cli"]
 # What the theme itself brings: syntax colours, its search button and hidden elements are not ours.
 OURS = ("scrolls sideways", "no alt text", "no description", "no language", "no title", "network", "console", "error")
@@ -78,8 +78,8 @@ def test_links_lead_somewhere():
 def commands():
     """Command lines of `tulle` in blocks of sh, of README and the site."""
     for page in [ROOT / "README.md", ROOT / "docs/cli.md", *sorted((ROOT / "docs/site").glob("*.md"))]:
-        for block in re.findall(r"```(?:sh)?\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S):
-            for line in block.splitlines():
+        for kind, block in re.findall(r"^```([^\n]*)\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.S | re.M):
+            for line in block.splitlines() if kind in ("", "sh") else ():
                 if re.match(r"tulle [a-z]", line):
                     yield f"{page.name}: {line.split(' #')[0].strip()}", line.split(" #")[0].strip()
 
@@ -102,13 +102,27 @@ def test_commands_exist(request):
     assert wrong == []
 
 
+def test_commands_run(request, tmp_path):
+    """What README and the site show on the command line ends well, with A.mtx and B.mtx there. `bench` needs another program."""
+    program, failed = (ROOT / request.config.getoption("--tulle")).resolve(), []
+    for name in "A.mtx", "B.mtx":
+        subprocess.run([program, "gen", "stencil5:20", "-o", name, "--quiet"], cwd=tmp_path, check=True)
+    lines = [line for where, line in commands() if not where.startswith("cli.md") and not line.startswith("tulle bench")]
+    for line in lines:
+        done = subprocess.run([program, *shlex.split(line)[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        if done.returncode:
+            failed.append(f"{line}: {done.returncode}\n{done.stderr}")
+    assert len(lines) > 10 and failed == []
+
+
 def test_every_public_name_has_a_page():
     headers = [line.split()[0] for line in (ROOT / "include/tulle/headers.txt").read_text().splitlines() if line and not line.startswith("#")]
     pages = {p.stem for p in (SITE / "site/reference/headers").glob("*.html")}
     assert {pathlib.Path(h).stem for h in headers} - pages <= {"tulle", "version"}
-    names = re.search(r"__all__ = \[(.*?)\]", (ROOT / "python/tulle/__init__.py").read_text(), flags=re.S)[1]
     reference = (SITE / "site/reference/python.html").read_text(encoding="utf-8")
-    assert [n for n in re.findall(r'"(\w+)"', names) if f'id="tulle.{n}"' not in reference] == []
+    for module, file in (("tulle", "__init__.py"), ("tulle.torch", "torch.py"), ("tulle.graph", "graph.py")):
+        names = re.search(r"__all__ = \[(.*?)\]", (ROOT / "python/tulle" / file).read_text(), flags=re.S)[1]
+        assert [n for n in re.findall(r'"(\w+)"', names) if f'id="{module}.{n}"' not in reference] == [], module
 
 
 def test_pictures(visit, pictures):

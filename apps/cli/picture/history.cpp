@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/cli/picture/history.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -65,7 +63,7 @@ void draw_axes(Canvas& canvas, const HistoryFrame& f)
         canvas.line(f.left - f.pt(6), at, f.left, at, f.pt(1.2), frame);
         canvas.text({.x = f.left - f.pt(11),
                      .y = at + f.pt(6),
-                     .text = fmt::format("1e{}", decade),
+                     .text = power_text(decade),
                      .size = f.pt(17),
                      .anchor = Anchor::end,
                      .colour = grey});
@@ -93,6 +91,14 @@ void draw_axes(Canvas& canvas, const HistoryFrame& f)
                  .upwards = true});
 }
 
+// Where the solve may stop: a line with a word at its left end, where the curve is far above it.
+void draw_target(Canvas& canvas, const HistoryFrame& f, double target)
+{
+    const double y = f.y(target);
+    canvas.line(f.left, y, f.left + f.width, y, f.pt(1.2), grey);
+    canvas.text({.x = f.left + f.pt(10), .y = y - f.pt(8), .text = "tolerance", .size = f.pt(17), .colour = grey});
+}
+
 }  // namespace
 
 void write_history(const std::string& file, const HistoryPlot& plot)
@@ -102,7 +108,7 @@ void write_history(const std::string& file, const HistoryPlot& plot)
                   static_cast<int>(f.top + f.height + f.pt(70)));
     canvas.text({.x = f.left, .y = f.pt(40), .text = plot.title, .size = f.pt(25), .bold = true});
     canvas.text({.x = f.left, .y = f.pt(70), .text = plot.subtitle, .size = f.pt(18), .colour = grey});
-    if (plot.target > 0) canvas.line(f.left, f.y(plot.target), f.left + f.width, f.y(plot.target), f.pt(1.2), grey);
+    if (plot.target > 0) draw_target(canvas, f, plot.target);
     for (std::size_t k = 1; k < plot.residual.size(); ++k)
         if (std::isfinite(plot.residual[k - 1]) && std::isfinite(plot.residual[k]))
             canvas.line(f.x(k - 1), f.y(plot.residual[k - 1]), f.x(k), f.y(plot.residual[k]), f.pt(2.4), curve_colour);

@@ -99,6 +99,23 @@ struct Legend {
 };
 
 constexpr double above_legend = 76;  // points between map and legend: ticks and the name of the axis
+constexpr double least_margin = 8;   // points between text and the edge of the picture
+
+// As many as have room below the map.
+std::vector<Tick> column_ticks(const Plot& plot, const Shape& shape, double unit)
+{
+    const double label = text_width(grouped(plot.matrix.cols), 17 * unit) + 24 * unit;
+    const int fit = std::max(1, static_cast<int>(shape.across.length() / label));
+    return axis_ticks(plot.matrix.cols, shape.single_cols, std::min(most_ticks, fit));
+}
+
+// How far labels of the columns reach beyond the right end of the map.
+double overhang(const std::vector<Tick>& ticks, double length, double size)
+{
+    double most = 0;
+    for (const Tick& tick : ticks) most = std::max(most, (tick.at - 1) * length + text_width(tick.text, size) / 2);
+    return most;
+}
 
 Layout lay_out(const Plot& plot, const Shape& shape, const Legend& legend)
 {
@@ -107,7 +124,8 @@ Layout lay_out(const Plot& plot, const Shape& shape, const Legend& legend)
     const auto whole = [&](double points) { return static_cast<int>(std::ceil(at.pt(points))); };
     at.left =
         whole(52) + static_cast<int>(widest(axis_ticks(plot.matrix.rows, shape.single_rows, most_ticks), at.pt(17)));
-    at.right = whole(34);
+    const double beyond = overhang(column_ticks(plot, shape, at.unit), shape.across.length(), at.pt(17));
+    at.right = std::max(whole(34), whole(least_margin) + static_cast<int>(std::ceil(beyond)));
     at.top = whole(88);
     at.below = whole(above_legend + legend.height());
     double text = 0;
@@ -162,8 +180,7 @@ void draw_frame(Canvas& canvas, const Layout& at, double x, double y, double wid
 void draw_axes(Canvas& canvas, const Layout& at, const Plot& plot, const Shape& shape, double x, double y)
 {
     const double width = shape.across.length(), height = shape.down.length(), tick = at.pt(6), size = at.pt(17);
-    const int fit = std::max(1, static_cast<int>(width / (text_width(grouped(plot.matrix.cols), size) + at.pt(24))));
-    for (const Tick& t : axis_ticks(plot.matrix.cols, shape.single_cols, std::min(most_ticks, fit))) {
+    for (const Tick& t : column_ticks(plot, shape, at.unit)) {
         canvas.line(x + t.at * width, y + height, x + t.at * width, y + height + tick, at.pt(1.2), frame);
         canvas.text({.x = x + t.at * width,
                      .y = y + height + at.pt(26),
@@ -241,7 +258,7 @@ void draw_bar(Canvas& canvas, const Stops& stops, bool flat, double x, double y,
     }
 }
 
-// Bars with their text are centred; returns where the next line of text goes.
+// Bars with their text are centred, as far as the picture has room for that; returns where the next line of text goes.
 double draw_bars(Canvas& canvas, const Layout& at, const Legend& legend, const DensityScale& scale, double middle,
                  double y)
 {
@@ -249,9 +266,13 @@ double draw_bars(Canvas& canvas, const Layout& at, const Legend& legend, const D
     double text = 0;
     for (const auto& bar : legend.bars)
         text = std::max(text, bar.text.empty() ? 0 : at.pt(12) + text_width(bar.text, size));
-    const double room = std::max(at.pt(32), at.width - at.pt(40) - text),
+    // Room for text at the ends of the bars: half of a tick's label at both, or the name of a bar at the right one.
+    const double margin = at.pt(least_margin) + (legend.flat ? 0 : widest(scale.ticks(), size) / 2),
+                 beside = std::max(text, margin),
+                 room = std::max(at.pt(32), at.width - margin - beside - at.pt(least_margin)),
                  length = std::round(legend.flat ? at.pt(32) : std::min(at.pt(420), room)),
-                 x = std::round(middle - (length + text) / 2);
+                 last = std::max(margin, at.width - at.pt(least_margin) - beside - length),
+                 x = std::round(std::clamp(middle - (length + text) / 2, margin, last));
     for (const auto& bar : legend.bars) {
         draw_bar(canvas, bar.stops, legend.flat, x, y, length, high);
         canvas.text({.x = x + length + at.pt(12), .y = y + at.pt(14), .text = bar.text, .size = size, .colour = grey});

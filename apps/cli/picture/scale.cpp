@@ -13,14 +13,6 @@
 namespace tulle::cli::picture {
 namespace {
 
-std::string power_text(int exponent)
-{
-    static constexpr const char* digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-    std::string text = exponent < 0 ? "10⁻" : "10";
-    for (const char c : std::to_string(std::abs(exponent))) text += digits[c - '0'];
-    return text;
-}
-
 // The smallest round number (1, 2 or 5 times a power of ten) that needs no more than so many steps to n.
 index_t round_step(index_t n, int at_most)
 {
@@ -42,6 +34,14 @@ std::string density_text(double density, bool small)
 constexpr double least_span = 2;  // from the palest to the darkest: less is not worth a colour
 
 }  // namespace
+
+std::string power_text(int exponent)
+{
+    static constexpr const char* digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    std::string text = exponent < 0 ? "10⁻" : "10";
+    for (const char c : std::to_string(std::abs(exponent))) text += digits[c - '0'];
+    return text;
+}
 
 // Cells differ in size by a row and a column. So densities that differ by no more than that are all the same: a single
 // entry in a narrow cell is not darker than in a wide one.

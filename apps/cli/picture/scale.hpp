@@ -30,6 +30,8 @@ private:
     bool flat_ = true;
 };
 
+std::string power_text(int exponent);  // "10⁻⁵"
+
 // Round numbers on an axis of n rows or columns; where cells are single rows, ticks stand at their middle.
 std::vector<Tick> axis_ticks(index_t n, bool single, int at_most);
 

@@ -43,7 +43,8 @@ function bars(items, what, ends) {
   items.forEach((item, i) => {
     const h = level(item.count), x = i * step;
     drawing.append(make("rect", {x: x + step * .08, y: 152 - h, width: step * .84, height: h, rx: Math.min(2, step / 4)}, make("title", {}, `${item.label}: ${grouped(item.count)}`)));
-    if (every && i % every === 0) drawing.append(make("text", {x: x + step / 2, y: 170, "text-anchor": "middle"}, item.label));
+    const over = x + step / 2 + item.label.length * 4.5 > width;    // half of the text is beyond the end
+    if (every && i % every === 0) drawing.append(make("text", {x: over ? width : x + step / 2, y: 170, "text-anchor": over ? "end" : "middle"}, item.label));
   });
   if (ends) drawing.append(make("text", {x: 0, y: 170}, ends[0]), make("text", {x: Math.min(width, step * items.length), y: 170, "text-anchor": items.length > 3 ? "end" : "start"}, items.length > 3 ? ends[1] : ""));
   const numbers = make("details", {}, make("summary", {}, "numbers (bars are logarithmic)"), table(["range", "count"], items.slice(0, 100).map(i => [i.label, grouped(i.count)]), [1]));
@@ -71,11 +72,14 @@ function roofline(points, bandwidth, what) {
   const chart = logAxes(points.map(p => p.intensity), [...points.map(p => p.speed), ...points.map(p => p.intensity * bandwidth)], "operations for each byte that must be moved", "GFLOP/s", what);
   const {x0, x1, y0, y1} = chart.range, from = Math.max(x0, y0 / bandwidth), to = Math.min(x1, y1 / bandwidth);
   chart.drawing.append(make("line", {class: "roof", x1: chart.x(from), y1: chart.y(from * bandwidth), x2: chart.x(to), y2: chart.y(to * bandwidth)}, make("title", {}, `memory read at ${short(bandwidth)} GB/s`)));
+  const taken = [];                                               // where names stand already
   for (const p of points) {
     chart.drawing.append(make("circle", {cx: chart.x(p.intensity), cy: chart.y(p.speed), r: points.length > 30 ? 4 : 6, class: "other"}, make("title", {}, p.label)));
     if (points.length <= 8) {
-      const late = chart.x(p.intensity) > 480;
-      chart.drawing.append(make("text", {class: "name", x: chart.x(p.intensity) + (late ? -10 : 10), y: chart.y(p.speed) + 4, "text-anchor": late ? "end" : "start"}, p.name));
+      const late = chart.x(p.intensity) > 480, x = chart.x(p.intensity) + (late ? -10 : 10), y = chart.y(p.speed) + 4;
+      const free = at => taken.every(([u, v]) => Math.abs(u - x) > 70 || Math.abs(v - at) > 20), below = [0, 22, -22, 44, -44].map(d => y + d).find(free) ?? y;
+      taken.push([x, below]);
+      chart.drawing.append(make("text", {class: "name", x, y: below, "text-anchor": late ? "end" : "start"}, p.name));
     }
   }
   return chart.drawing;
@@ -105,6 +109,7 @@ function tabs(pages) {
 }
 
 const theme = document.getElementById("theme");
-const setTheme = dark => { document.documentElement.dataset.theme = dark ? "dark" : "light"; theme.textContent = dark ? "Light" : "Dark"; theme.setAttribute("aria-label", dark ? "light theme" : "dark theme"); };
-theme.addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
+const setTheme = dark => { document.documentElement.dataset.theme = dark ? "dark" : "light"; theme.textContent = dark ? "Light" : "Dark"; theme.setAttribute("aria-label", dark ? "light theme" : "dark theme"); document.dispatchEvent(new Event("theme")); };
+const isDark = () => document.documentElement.dataset.theme === "dark";
+theme.addEventListener("click", () => setTheme(!isDark()));
 setTheme(matchMedia("(prefers-color-scheme: dark)").matches);

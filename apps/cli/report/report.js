@@ -1,11 +1,14 @@
 // The page of tulle report: draws the matrices in `data`.
 const PARTS = ["#2563a8", "#d9822b", "#2f8f5b", "#b8405e", "#6f58b5", "#0f8b8d", "#8a6d1f", "#5c6770"];
-const mapColour = v => { const t = v / 255; return v ? [150 + t * (8 - 150), 195 + t * (29 - 195), 232 + t * (88 - 232), 255].map(Math.round) : [255, 255, 255, 255]; };
+// Colours of the map from few entries to many, and of empty cells, light and dark.
+const MAPS = {light: {few: [150, 195, 232], many: [8, 29, 88], none: [255, 255, 255]}, dark: {few: [38, 84, 124], many: [214, 236, 255], none: [18, 23, 29]}};
+const mapColours = () => MAPS[isDark() ? "dark" : "light"];
 
 function paintCells(map, raw) {
   const source = make("canvas", {width: map.width, height: map.height}), paint = source.getContext("2d");
-  const image = paint.createImageData(map.width, map.height);
-  for (let c = 0; c < raw.length; ++c) image.data.set(mapColour(raw.charCodeAt(c)), 4 * c);
+  const image = paint.createImageData(map.width, map.height), {few, many, none} = mapColours();
+  const colour = v => [...(v ? few.map((c, i) => Math.round(c + v / 255 * (many[i] - c))) : none), 255];
+  for (let c = 0; c < raw.length; ++c) image.data.set(colour(raw.charCodeAt(c)), 4 * c);
   paint.putImageData(image, 0, 0);
   return source;
 }
@@ -13,11 +16,12 @@ function paintCells(map, raw) {
 // First rows of the parts for n devices, and the end.
 const cutsOf = split => split.parts.reduce((cuts, part) => [...cuts, cuts[cuts.length - 1] + part.rows], [0]);
 
-// The density map: drawn once, then scaled. Wheel, buttons, keys and two fingers zoom; dragging and arrows move.
+// The density map: drawn once for each theme, then scaled. Wheel, buttons, keys and two fingers zoom; dragging and arrows move.
 function densityMap(m) {
   const map = m.density_map;
   if (!map) return soft("The matrix has no rows or no columns.");
-  const raw = atob(map.cells), source = paintCells(map, raw);
+  const raw = atob(map.cells);
+  let source = paintCells(map, raw);
   const side = 768, tall = Math.max(96, Math.min(1152, Math.round(side * m.rows / m.cols)));
   const view = make("canvas", {class: "map", width: side, height: tall, tabindex: 0, role: "application", "aria-label": `Density map of ${m.name}: ${grouped(m.nonzeros)} entries in ${grouped(m.rows)} rows and ${grouped(m.cols)} columns. Plus and minus zoom, arrow keys move, 0 shows all.`});
   if (tall > side) view.style.maxWidth = `${Math.round(100 * side / tall)}%`;
@@ -33,7 +37,7 @@ function densityMap(m) {
   });
   const draw = () => {
     zoom = Math.min(most, Math.max(1, zoom)); x = Math.min(1 - 1 / zoom, Math.max(0, x)); y = Math.min(1 - 1 / zoom, Math.max(0, y));
-    const to = view.getContext("2d"); to.imageSmoothingEnabled = false; to.fillStyle = "#fff"; to.fillRect(0, 0, side, tall);
+    const to = view.getContext("2d"); to.imageSmoothingEnabled = false; to.fillStyle = `rgb(${mapColours().none})`; to.fillRect(0, 0, side, tall);
     to.drawImage(source, x * map.width, y * map.height, map.width / zoom, map.height / zoom, 0, 0, side, tall);
     if (cuts) drawCuts(to);
     view.dataset.zoom = zoom;
@@ -75,6 +79,7 @@ function densityMap(m) {
     choice.addEventListener("change", () => { cuts = choice.value === "" ? null : cutsOf(m.parts[choice.value]); draw(); });
     controls.append(make("label", {}, "show", choice));
   }
+  document.addEventListener("theme", () => { if (view.isConnected) { source = paintCells(map, raw); draw(); } });
   draw();
   return make("div", {}, view, controls, where, cell);
 }

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle spy --levels: how many rows of the lower triangle can be solved at the same time, level after level, before and
-// after clustering.
+// after merging rows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ void spy_levels(const Session& session, const SpyOptions& options)
         result.update({{"file", options.to}, {"levels", before}, {"levels_clustered", after}});
         return print(session, result);
     }
-    session.console.print(fmt::format("{}: {} in {}, {} after clustering\n", options.to,
+    session.console.print(fmt::format("{}: {} in {}, {} after merging rows\n", options.to,
                                       counted(loaded.matrix.rows, "row", "rows"), counted(before, "level", "levels"),
                                       grouped(after)));
 }
