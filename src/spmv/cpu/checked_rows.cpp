@@ -126,8 +126,8 @@ TULLE_AVX512 double vector_dot(const M* value, const index_t* col, offset_t begi
     __m512d sum = _mm512_setzero_pd();
     for (offset_t k = begin; k < end; k += 8) {
         const __mmask8 m = first_lanes(end - k), inside = take8<O>(col, k, k == begin, m, cols, c, faults);
-        sum = _mm512_fmadd_pd(values8(m, value + k),
-                              _mm512_mask_i32gather_pd(_mm512_setzero_pd(), inside, c, x, 8), sum);
+        sum =
+            _mm512_fmadd_pd(values8(m, value + k), _mm512_mask_i32gather_pd(_mm512_setzero_pd(), inside, c, x, 8), sum);
     }
     return _mm512_reduce_add_pd(sum);
 }
@@ -151,9 +151,8 @@ TULLE_AVX512 float vector_dot(const float* value, const index_t* col, offset_t b
 #undef TULLE_AVX512
 
 template <Order O, class V, class M>
-[[gnu::target("avx512f,avx512bw,avx512vl,bmi2,fma")]] bool multiply_vectors(const CsrView<M>& a,
-                                                                                     offset_t first, offset_t last,
-                                                                                     const Vectors<V>& v)
+[[gnu::target("avx512f,avx512bw,avx512vl,bmi2,fma")]] bool multiply_vectors(const CsrView<M>& a, offset_t first,
+                                                                            offset_t last, const Vectors<V>& v)
 {
     const offset_t* const row_begin = a.row_begin;
     const __m256i cols = _mm256_set1_epi32(a.cols);
