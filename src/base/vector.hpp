@@ -5,6 +5,7 @@
 // that includes this ignores -Wpsabi: vectors are passed between inlined functions only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -82,6 +83,36 @@ template <class S, class V>
 {
     std::memcpy(to, &vector, sizeof(vector));
 }
+
+// Past the caches, where the machine can: whole vectors at multiples of their size. Other threads may read them after
+// finish_streams().
+#if defined(__x86_64__)
+template <std::size_t Bytes>
+inline constexpr bool can_stream = Bytes == 32 || Bytes == 64;
+
+template <class S, class V>
+[[gnu::always_inline]] inline void stream(S* to, const V& vector)
+{
+#if defined(__clang__)
+    __builtin_nontemporal_store(vector, reinterpret_cast<V*>(to));
+#else
+    asm volatile("vmovntps %1, %0" : "=m"(*reinterpret_cast<V*>(to)) : "v"(vector));
+#endif
+}
+
+inline void finish_streams() { asm volatile("sfence" ::: "memory"); }
+#else
+template <std::size_t>
+inline constexpr bool can_stream = false;
+
+template <class S, class V>
+[[gnu::always_inline]] inline void stream(S* to, const V& vector)
+{
+    store(to, vector);
+}
+
+inline void finish_streams() {}
+#endif
 
 // Without a loop, which a compiler may not unroll, and then keeps the vectors in memory all the time.
 template <int Count, class S, class V, int... v>

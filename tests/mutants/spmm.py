@@ -56,6 +56,7 @@ MUTANTS = [
     spmm("beta of zero reads C", "src/spmm/cuda/operands.cuh", "o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * widen(*to)", "o.alpha * sum + o.beta * widen(*to)", filter="*ReadsCOnly*/cuda*"),
     spmm("a slice of columns goes to the first ones", "src/spmm/spmm.cpp", "Operands<V, C> o = all.columns(j, at_once);", "Operands<V, C> o = all.columns(0, at_once);", filter="*AnyColumnsAndLayout/cuda*"),
     spmm("columns of B beyond the last are turned", "src/spmm/cuda/turn_columns.cu", "if (i + r < rows && j + x < n) to[", "if (i + r < rows) to[", filter="*AnyColumnsAndLayout/cuda*"),
-    spmm("cpu: the last nonzero of even rows", "src/spmm/cpu/multiply_rows.cpp", "    for (; k + 1 < end; k += 2) {\n        const S first", "    for (; k + 2 < end; k += 2) {\n        const S first", filter="*IsExactForIntegers/cpu"),
+    spmm("cpu: the last nonzero of rows", "src/spmm/cpu/multiply_rows.cpp", "for (; k < end; ++k) add(sum[0], k);", "for (; k + 1 < end; ++k) add(sum[0], k);", filter="*IsExactForIntegers/cpu"),
+    spmm("cpu: columns that fill no block", "src/spmm/cpu/multiply_rows.cpp", "for (; j < o.n; ++j)", "for (; j + 1 < o.n; ++j)", filter="*TakeColumnsInBlocks/cpu"),
     spmm("f16: ties go up", "include/tulle/float16.hpp", "magnitude + 0xfffu + (magnitude >> 13 & 1u)", "magnitude + 0x1000u", test="base", filter="Numbers16*"),
 ]

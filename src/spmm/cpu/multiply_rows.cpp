@@ -4,7 +4,7 @@
 // Threads have rows with equal numbers of nonzeros. The library is compiled for any x86-64; the machine is asked when
 // running for its wider vectors.
 #include <algorithm>
-#include <cstring>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -30,14 +30,22 @@ template <class V, class C>
     *to = static_cast<C>(o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * static_cast<Sum<V>>(*to));
 }
 
+constexpr std::size_t cache_line = 64;
+
+// `streams`: past the caches.
 template <int Vectors, int Count, class V, class C>
 [[gnu::always_inline]] inline void put_block(const Operands<V, C>& o, offset_t row, offset_t j,
-                                             const Vector<Sum<V>, Count> (&sum)[Vectors])
+                                             const Vector<Sum<V>, Count> (&sum)[Vectors], bool streams)
 {
     if constexpr (std::is_same_v<C, Sum<V>>)
         if (o.c_col == 1) {
             const Sum<V> alpha = o.alpha, beta = o.beta;
             C* to = o.c + row * o.c_row + j;
+            if constexpr (simd::can_stream<sizeof(sum[0])> && sizeof(sum) >= cache_line)
+                if (streams) {
+                    for (int v = 0; v < Vectors; ++v) simd::stream(to + v * Count, alpha * sum[v]);
+                    return;
+                }
             if (beta == 0)
                 for (int v = 0; v < Vectors; ++v) store(to + v * Count, alpha * sum[v]);
             else
@@ -52,57 +60,69 @@ template <int Vectors, int Count, class V, class C>
 
 // Nonzeros whose rows of B are asked for ahead of their use, where the caches cannot be expected to have them.
 constexpr offset_t ahead = 16;
-constexpr offset_t cache_line = 64;
 
-// A block of columns of one row of C, from column j on; rows of B are contiguous.
-template <int Vectors, int Count, bool Ahead, class V, class C>
+// A block of columns of one row of C, from column j on; rows of B are contiguous. With two sums even and odd nonzeros
+// are added up apart.
+template <int Vectors, int Count, int Sums, bool Ahead, class V, class C>
 [[gnu::always_inline]] inline void multiply_block(const CsrView<V>& a, offset_t row, const Operands<V, C>& o,
-                                                  offset_t j)
+                                                  offset_t j, bool streams)
 {
     using S = Sum<V>;
     const V *const value = a.value, *const b = o.b + j;
     const index_t* const col = a.col;
     const offset_t b_row = o.b_row, end = a.row_begin[row + 1];
-    Vector<S, Count> sum[Vectors] = {};
-    for (offset_t k = a.row_begin[row]; k < end; ++k) {
+    Vector<S, Count> sum[Sums][Vectors] = {};
+    const auto add = [&](Vector<S, Count>(&to)[Vectors], offset_t k) __attribute__((always_inline))
+    {
         if constexpr (Ahead) {
             const V* const later = b + col[k + ahead] * b_row;
-            for (offset_t c = 0; c < Vectors * Count; c += cache_line / offset_t{sizeof(V)})
-                __builtin_prefetch(later + c);
+            for (std::size_t c = 0; c < Vectors * Count; c += cache_line / sizeof(V)) __builtin_prefetch(later + c);
         }
         const S scale = static_cast<S>(value[k]);
         const V* const from = b + col[k] * b_row;
-        for (int v = 0; v < Vectors; ++v) sum[v] += scale * load<Count>(from + v * Count);
-    }
-    put_block<Vectors, Count>(o, row, j, sum);
+        for (int v = 0; v < Vectors; ++v) to[v] += scale * load<Count>(from + v * Count);
+    };
+    offset_t k = a.row_begin[row];
+    if constexpr (Sums == 2)
+        for (; k + 1 < end; k += 2) {
+            add(sum[0], k);
+            add(sum[1], k + 1);
+        }
+    for (; k < end; ++k) add(sum[0], k);
+    if constexpr (Sums == 2)
+        for (int v = 0; v < Vectors; ++v) sum[0][v] += sum[1][v];
+    put_block<Vectors, Count>(o, row, j, sum[0], streams);
 }
 
 // One column of one row of C, whatever the strides; added up as in the blocks.
-template <class V, class C>
+template <int Sums, class V, class C>
 [[gnu::always_inline]] inline void multiply_one(const CsrView<V>& a, offset_t row, const Operands<V, C>& o, offset_t j)
 {
     using S = Sum<V>;
-    S sum = 0;
-    for (offset_t k = a.row_begin[row]; k < a.row_begin[row + 1]; ++k)
-        sum += static_cast<S>(a.value[k]) * static_cast<S>(o.b[a.col[k] * o.b_row + j * o.b_col]);
-    put(o, row, j, sum);
+    S sum[2] = {};
+    const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1], paired = begin + (end - begin) / 2 * 2;
+    for (offset_t k = begin; k < end; ++k)
+        sum[Sums == 2 && k < paired && (k - begin) % 2 == 1] +=
+            static_cast<S>(a.value[k]) * static_cast<S>(o.b[a.col[k] * o.b_row + j * o.b_col]);
+    put(o, row, j, sum[0] + sum[1]);
 }
 
 // Rows [begin, end), one block of columns after the other: these rows of A stay in a cache, and a block needs less of
 // one for rows of B than all columns would.
 template <int RegisterBytes, bool Ahead, class V, class C>
 [[gnu::always_inline]] inline void multiply_tile(const CsrView<V>& a, offset_t begin, offset_t end,
-                                                 const Operands<V, C>& o)
+                                                 const Operands<V, C>& o, bool streams)
 {
+    constexpr int sums = RegisterBytes == 64 ? 2 : 1;  // four vectors of 64 bytes would wait for each other
     offset_t j = 0;
     if (o.b_col == 1)
         j = simd::for_blocks<RegisterBytes, simd::block_bytes<RegisterBytes>, Sum<V>>(
             o.n, [&](auto vectors, auto count, offset_t first) __attribute__((always_inline)) {
                 for (offset_t row = begin; row < end; ++row)
-                    multiply_block<vectors(), count(), Ahead>(a, row, o, first);
+                    multiply_block<vectors(), count(), sums, Ahead>(a, row, o, first, streams);
             });
     for (; j < o.n; ++j)
-        for (offset_t row = begin; row < end; ++row) multiply_one(a, row, o, j);
+        for (offset_t row = begin; row < end; ++row) multiply_one<sums>(a, row, o, j);
 }
 
 // Whether rows of B that the next row of A needs are mostly those of this row or beside them, where a cache has them or
@@ -140,37 +160,39 @@ bool asks_ahead(const CsrView<V>& a, offset_t begin, offset_t end, const Operand
 // Rows [begin, end), some at a time.
 template <int RegisterBytes, class V, class C>
 [[gnu::always_inline]] inline void multiply_stretch(const CsrView<V>& a, offset_t begin, offset_t end,
-                                                    const Operands<V, C>& o)
+                                                    const Operands<V, C>& o, bool streams)
 {
     constexpr offset_t tile_nonzeros = 16384;
     const offset_t rows = std::max<offset_t>(1, tile_nonzeros * a.rows / std::max<offset_t>(1, a.nonzeros));
     for (offset_t first = begin; first < end; first += rows) {
         const offset_t last = std::min(end, first + rows);
-        if (asks_ahead(a, first, last, o)) multiply_tile<RegisterBytes, true>(a, first, last, o);
-        else multiply_tile<RegisterBytes, false>(a, first, last, o);
+        if (asks_ahead(a, first, last, o)) multiply_tile<RegisterBytes, true>(a, first, last, o, streams);
+        else multiply_tile<RegisterBytes, false>(a, first, last, o, streams);
     }
+    if (streams) simd::finish_streams();
 }
 
 template <class V, class C>
-void multiply_plain(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o)
+void multiply_plain(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o, bool streams)
 {
-    multiply_stretch<16>(a, begin, end, o);
+    multiply_stretch<16>(a, begin, end, o, streams);
 }
 
 #if defined(__x86_64__)
 
 template <class V, class C>
 [[gnu::target("avx2,fma")]] void multiply_avx2(const CsrView<V>& a, offset_t begin, offset_t end,
-                                               const Operands<V, C>& o)
+                                               const Operands<V, C>& o, bool streams)
 {
-    multiply_stretch<32>(a, begin, end, o);
+    multiply_stretch<32>(a, begin, end, o, streams);
 }
 
 template <class V, class C>
 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,fma")]] void multiply_avx512(const CsrView<V>& a, offset_t begin,
-                                                                               offset_t end, const Operands<V, C>& o)
+                                                                               offset_t end, const Operands<V, C>& o,
+                                                                               bool streams)
 {
-    multiply_stretch<64>(a, begin, end, o);
+    multiply_stretch<64>(a, begin, end, o, streams);
 }
 
 template <class V, class C>
@@ -192,6 +214,19 @@ auto best_stretch()
 
 #endif
 
+// C is worth writing past the caches: a cache would read every line before, and C is more than the caches hold. All
+// lines are written as a whole.
+template <class V, class C>
+bool writes_past_caches(const CpuQueue& q, const CsrView<V>& a, const Operands<V, C>& o)
+{
+    constexpr std::size_t in_caches = std::size_t{8} << 20;  // of a thread
+    const std::size_t row_bytes = static_cast<std::size_t>(o.n) * sizeof(C), rows = static_cast<std::size_t>(a.rows);
+    return o.beta == 0 && o.c_col == 1 && row_bytes % cache_line == 0 &&
+           static_cast<std::size_t>(o.c_row) * sizeof(C) % cache_line == 0 &&
+           reinterpret_cast<std::uintptr_t>(o.c) % cache_line == 0 &&
+           rows * row_bytes > in_caches * static_cast<std::size_t>(q.threads);
+}
+
 }  // namespace
 
 template <class V, class C>
@@ -199,12 +234,13 @@ void multiply_rows(const CpuQueue& q, const CsrView<V>& a, int, const Workspace<
 {
     const offset_t steps = prim::steps_per_part(a.rows, a.nonzeros, q.threads), all = a.rows + a.nonzeros;
     const auto stretch = best_stretch<V, C>();
+    const bool streams = writes_past_caches(q, a, o);
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (int t = 0; t < q.threads; ++t) {
         const auto row_at = [&](offset_t part) {
             return prim::merge_point(a.row_begin, a.rows, a.nonzeros, std::min(all, part * steps)).row;
         };
-        stretch(a, row_at(t), row_at(t + 1), o);
+        stretch(a, row_at(t), row_at(t + 1), o, streams);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "sptrsv/select/select.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -66,16 +67,22 @@ constexpr double there_level = 0.13e-6;  // of a GPU's sweep where levels are na
 // CPU, seconds: an entry of rows in their own order, and in the order of levels, where neighbours are far apart.
 constexpr double cpu_entry = 1.5e-9;
 constexpr double cpu_level_entry = 1.8e-9;
-constexpr double quick_handover = 0.25e-6;  // of an idle machine; where that would pay, it is measured
+constexpr double level_unevenness = 0.3e-6;  // threads that have more to do than others, in a level; fitted by hand to
+                                             // 16 threads (docs/experiments/sptrsv.md)
+constexpr double quick_handover = 0.25e-6;   // of an idle machine; where that would pay, it is measured
 constexpr double worthwhile_gain =
     1.3;  // that levels must promise: waits come at the worst moment, and a prediction is no measurement
 
-// All levels are taken to be of the mean size; plan_threads() decides by the size of each. Nodes are not divided.
-double predict_levels(const Features& f, offset_t nodes, index_t levels, const Limits& limits)
+// All levels are taken to be of the mean size; plan_threads() decides by the size of each. Nodes are not divided, so
+// that a level takes at least as long as a large one.
+double predict_levels(const Features& f, const MergeEstimate& e, const Limits& limits)
 {
-    const offset_t mean = f.nonzeros / std::max<index_t>(1, levels), width = nodes / std::max<index_t>(1, levels);
+    const offset_t levels = std::max<index_t>(1, e.levels), mean = f.nonzeros / levels, width = e.tasks / levels;
     const auto sharers = std::clamp<offset_t>(width, 1, sharers_of(mean, limits.threads, entries_worth_sharing));
-    return static_cast<double>(f.nonzeros) * cpu_level_entry / static_cast<double>(sharers) + levels * limits.handover;
+    const double work = static_cast<double>(f.nonzeros) * cpu_level_entry / static_cast<double>(sharers);
+    const double nodes = e.levels * (e.rows * f.row_mean * cpu_entry);
+    const double wait = level_unevenness + limits.handover * std::max(1.0, std::log2(limits.threads) / 2);
+    return std::max(work, nodes) + e.levels * wait;
 }
 
 // Rows alone, or merged where an estimate promises less.
@@ -86,10 +93,11 @@ struct SharedLevels {
 };
 SharedLevels cheapest_levels(const Features& f, const std::vector<MergeEstimate>& estimates, const Limits& limits)
 {
-    SharedLevels best{{.kernel = Kernel::levels}, predict_levels(f, f.rows, f.levels, limits), f.levels};
+    SharedLevels best{{.kernel = Kernel::levels},
+                      predict_levels(f, {Merge::none, 1, f.levels, f.rows}, limits),
+                      f.levels};
     for (const MergeEstimate& e : estimates)
-        if (const double seconds = predict_levels(f, e.tasks, e.levels, limits);
-            e.merge == Merge::critical && seconds < best.seconds)
+        if (const double seconds = predict_levels(f, e, limits); e.merge == Merge::critical && seconds < best.seconds)
             best = {{.kernel = Kernel::levels, .merge = e.merge, .rows = e.rows}, seconds, e.levels};
     return best;
 }
