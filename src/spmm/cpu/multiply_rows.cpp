@@ -23,17 +23,20 @@ using simd::Vector;
 template <class V, class C>
 [[gnu::always_inline]] inline void put(const Operands<V, C>& o, offset_t row, offset_t j, Sum<V> sum)
 {
-    C* to = o.c + row * o.c_row + j * o.c_col;
-    *to = static_cast<C>(o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * static_cast<Sum<V>>(*to));
+    using Entry = EntryType<C>;
+    Entry* to = o.c + row * o.c_row + j * o.c_col;
+    sum = RowFactor<V, C>(o, row)(sum);
+    *to = static_cast<Entry>(o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * static_cast<Sum<V>>(*to));
 }
 
 template <int Count, class V, class C>
 [[gnu::always_inline]] inline void put_vector(const Operands<V, C>& o, offset_t row, offset_t j,
                                               Vector<Sum<V>, Count> sum)
 {
-    if constexpr (std::is_same_v<C, Sum<V>>)
+    if constexpr (std::is_same_v<EntryType<C>, Sum<V>>)
         if (o.c_col == 1) {
-            C* to = o.c + row * o.c_row + j;
+            EntryType<C>* to = o.c + row * o.c_row + j;
+            if constexpr (is_scaled<C>) sum *= o.row_scale[row];
             sum = o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * load<Count>(to);
             std::memcpy(to, &sum, sizeof(sum));
             return;
@@ -168,5 +171,13 @@ template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, cons
                             const Operands<Bfloat16, Bfloat16>&);
 template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
                             const Operands<Bfloat16, float>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&,
+                            const Operands<Float16, Scaled<Float16>>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&,
+                            const Operands<Float16, Scaled<float>>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
+                            const Operands<Bfloat16, Scaled<Bfloat16>>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
+                            const Operands<Bfloat16, Scaled<float>>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmm
