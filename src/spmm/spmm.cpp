@@ -293,7 +293,7 @@ void run_state(State& s, const Operands<V, C>& all)
     if (s.features.rows == 0 || all.n == 0) return;
     if (all.alpha == 0) return scale_result(s, all);
     if constexpr (is_half<V>)
-        if (!s.options.row_scale.empty()) return run_slices(s, Operands<V, Scaled<C>>{all, s.options.row_scale.data()});
+        if (!s.options.row_scale.empty()) return run_slices(s, with_factors<V, C>(all, s.options.row_scale.data()));
     run_slices(s, all);
 }
 

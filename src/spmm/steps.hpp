@@ -51,12 +51,29 @@ struct Operands {
         return part;
     }
 };
+// The same with factors; one struct, not two, so that the simulated GPU can look into it.
 template <class V, class C>
-struct Operands<V, Scaled<C>> : Operands<V, C> {
+struct Operands<V, Scaled<C>> {
+    Sum<V> alpha;
+    const V* b;
+    offset_t b_row, b_col;
+    Sum<V> beta;
+    C* c;
+    offset_t c_row, c_col;
+    index_t n;
     const Sum<V>* row_scale;  // of each row of C
 
-    constexpr Operands columns(index_t j, index_t most) const { return {Operands<V, C>::columns(j, most), row_scale}; }
+    constexpr operator Operands<V, C>() const { return {alpha, b, b_row, b_col, beta, c, c_row, c_col, n}; }
+    constexpr Operands columns(index_t j, index_t most) const
+    {
+        return with_factors(Operands<V, C>(*this).columns(j, most), row_scale);
+    }
 };
+template <class V, class C>
+constexpr Operands<V, Scaled<C>> with_factors(const Operands<V, C>& o, const Sum<V>* row_scale)
+{
+    return {o.alpha, o.b, o.b_row, o.b_col, o.beta, o.c, o.c_row, o.c_col, o.n, row_scale};
+}
 
 // What a sum of a row of C is multiplied by before alpha: its factor, if rows have factors.
 template <class V, class C>

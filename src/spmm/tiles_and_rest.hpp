@@ -55,8 +55,7 @@ void multiply_tiles_and_rest(const Queue& q, int lanes, const Workspace<V>& work
     } else {
         const Operands<V, Sum<V>> sums{o.alpha, o.b, o.b_row, o.b_col, 0, const_cast<Sum<V>*>(work.merged.data()),
                                        o.n,     1,   o.n};
-        if constexpr (is_scaled<C>)
-            multiply_tiles_and_rest(q, lanes, work, Operands<V, Scaled<Sum<V>>>{sums, o.row_scale});
+        if constexpr (is_scaled<C>) multiply_tiles_and_rest(q, lanes, work, with_factors<V, Sum<V>>(sums, o.row_scale));
         else multiply_tiles_and_rest(q, lanes, work, sums);
         round_sums<V, EntryType<C>>(q, work.tiles.rows, work.merged.data(), o);
     }

@@ -133,10 +133,10 @@ TEST_P(NarrowOn, ScalesNoneOrAll)
 
 TEST_P(NarrowOn, ScalesColumnsOfTransposedProducts)
 {
-    const auto a = test::csr_of<double>(2, 3, {{0, 0, 1e6}, {0, 2, 1.0}, {1, 0, 3.0}, {1, 2, 1e-9}});
+    const auto a = test::csr_of<double>(2, 3, {{0, 0, 0x1p20}, {0, 2, 1.0}, {1, 0, 3.0}, {1, 2, 1e-9}});
     const Found found = narrow_there<Float16>(ctx(), a, {.op = Op::transpose});
-    EXPECT_EQ(found.scale, (std::vector<double>{16, 1, 0x1p-15}));
-    EXPECT_EQ(found.value, (std::vector<double>{62500, 32768, 3.0 / 16, static_cast<double>(Float16(1e-9 * 32768))}));
+    EXPECT_EQ(found.scale, (std::vector<double>{32, 1, 0x1p-15}));
+    EXPECT_EQ(found.value, (std::vector<double>{32768, 32768, 3.0 / 32, static_cast<double>(Float16(1e-9 * 32768))}));
 }
 
 // Every value of the battery, times large and small numbers by rows: within half a unit of the last digit.

@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(threads_per_block)
     if (__any_sync(all_lanes, nothing != 0.0f)) {
 #pragma unroll
         for (int t = 0; t < eights; ++t) {
-            const Run<float> four = add_stored(tiles, o, job.first, slab, lane, j + t * 8);
+            const Run<float> four = add_stored<V>(tiles, o, job.first, slab, lane, j + t * 8);
             for (int i = 0; i < 4; ++i) sum[t][i] = four.value[i];
         }
     }
