@@ -108,6 +108,9 @@ TEST_P(SpmmOnTeam, RowsHaveTheirFactors)
         auto plain = TeamPlan<Float16, float>::make(team(3), a.view(), {.product = {.n = 6}, .split = split});
         auto plan = TeamPlan<Float16, float>::make(team(3), a.view(),
                                                    {.product = {.n = 6, .row_scale = factor}, .split = split});
+        EXPECT_NE(plan.describe().find("scale:  147 of 150 rows of C by powers of two, 2^-20 to 2^29"),
+                  std::string::npos)
+            << plan.describe();
         for (const float more : {1.0f, 8.0f}) {
             for (float& f : factor) f *= more;
             plan.update_values(a.view());

@@ -101,7 +101,7 @@ void check_policy(const Context& ctx, const CsrView<V>& a, const Narrowed<V>& h,
         for (const Form form : {Form{}, Form{Layout::col_major, 3, 61}}) {
             const std::string whole =
                 what + " " + to_text(policy) + ", alpha " + std::to_string(s.alpha) + ", C by " + form.name();
-            if (!is_drawn(whole, 6)) continue;
+            if (!is_drawn(whole, 14)) continue;
             SCOPED_TRACE(whole);
             Lent<V> b(ctx, which.b, {});
             Lent<C> c(ctx, which.before, form);

@@ -72,6 +72,7 @@ struct TeamPlan<V, C>::State {
     Buffer<offset_t> wide = {};    // its offsets, where the caller's have 32 bits
     Csr<V> copy = {};              // A transposed by rows
     Buffer<offset_t> source = {};  // for every value of the copy where it stands in the caller's array
+    RowScaleFacts scale = {};      // of Options::row_scale
     SplitChoice choice = {};
     int piece = 0;               // of rows, by all of op(A): a row is added up alike whoever has it
     std::vector<Cut> cuts = {};  // of rows by nonzeros and rows, or of the columns expected
@@ -367,6 +368,7 @@ TeamPlan<V, C> TeamPlan<V, C>::make(const Team& team, const AnyCsr<V>& given, co
         s->members.push_back({.ctx = team[m], .borrows = team[m].backend() == Backend::cpu});
     if (s->transposed()) s->copy = turn(host, a, s->source);
     require_row_scale<V>(options.product.row_scale, s->rows().rows);
+    s->scale = inspect_row_scale(host, options.product.row_scale);
     const bool deterministic = partition::is_deterministic(team);
     s->choice = decide(*s, sizeof(V), deterministic);
     s->piece = piece_of(*s, sizeof(V));
@@ -491,7 +493,8 @@ std::string TeamPlan<V, C>::describe() const
                " of A and B to the members in a call by rows, ",
                human_bytes(static_cast<std::size_t>(s.choice.by_columns)), " by columns",
                "\n  parts:  the largest has ", fixed(imbalance(), 3), " times the mean of ",
-               split == SplitBy::rows ? "nonzeros and rows" : "columns", "\n  order:  ", bits_text(s.members, split),
+               split == SplitBy::rows ? "nonzeros and rows" : "columns",
+               row_scale_text(s.options.product.row_scale, s.scale), "\n  order:  ", bits_text(s.members, split),
                "\n  keeps:  ", human_bytes(bytes()), " beside the matrix");
     text += matrix::widened_text(s.wide.bytes());
     for (const TeamPart& p : parts())
