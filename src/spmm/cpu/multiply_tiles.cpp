@@ -43,7 +43,7 @@ void multiply_tiles(const CpuQueue& q, const Tiles<V>& tiles, const Operands<V, 
             for (index_t j = 0; j < o.n; j += columns_at_once) {
                 const index_t count = std::min(columns_at_once, o.n - j);
                 Sums<V> sum{};
-                add_row(t, offset_t{p} * t.width, position - begin, o, j, count, sum);
+                add_row<V>(t, offset_t{p} * t.width, position - begin, o, j, count, sum);
                 const RowFactor<V, C> scaled(o, t.row[position]);
                 Sum<V>* c = o.c + t.row[position] * o.c_row + j * o.c_col;
                 for (index_t i = 0; i < count; ++i)
