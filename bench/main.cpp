@@ -185,6 +185,11 @@ void add_spmm(CLI::App& app, SpmmOptions& o)
     app.add_option("--type", o.type, "f64, f32, tf32, f16 or bf16; the last two with sums and C in f32")
         ->check(CLI::IsMember({"f64", "f32", "tf32", "f16", "bf16"}))
         ->capture_default_str();
+    app.add_option("--scale", o.scale,
+                   "f16 and bf16: powers of two of rows, taken back when C is written (tulle run spmm --scale), beside "
+                   "the same product without them: auto, rows; off: the matrix is divided by its largest value")
+        ->check(CLI::IsMember({"off", "auto", "rows"}))
+        ->capture_default_str();
     app.add_option("--n", o.columns, "Columns of B")->delimiter(',')->check(CLI::PositiveNumber)->capture_default_str();
     app.add_option("--against", o.against, "Baselines: eigen, mkl, cusparse, cublas")
         ->delimiter(',')
@@ -292,7 +297,7 @@ int parse_and_run(int argc, char** argv)
     } catch (const CLI::ParseError& fault) {
         return app.exit(fault) == 0 ? 0 : 2;
     }
-    set_value_type(*spmm_command ? spmm.type : *sddmm_command ? sddmm.type : "");
+    set_value_type(*spmm_command ? (spmm.scale == "off" ? spmm.type : "") : *sddmm_command ? sddmm.type : "");
     if (*collect_command) return collect.operation == "spgemm" ? collect_spgemm(collect) : collect_sptrsv(collect);
     if (*partition_command) return bench_partition(partition);
     if (*sptrsv_command) return bench_sptrsv(sptrsv);

@@ -21,6 +21,7 @@ EXEMPT = {
     "spmm::pattern_of": "copies pointers",
     "spgemm::Plan::once": "what spgemm::multiply() calls",
     "spgemm::Plan::in_chunks": "what spgemm::for_each_chunk() calls",
+    "narrow_csr": "what narrow() calls",
     "travel": "what to_device() and to_host() call",
     "require_data": "what to_device() and to_host() call",
     "partition::carry_over": "cuts are checked in tests/partition",

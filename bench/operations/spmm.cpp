@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "bench/baselines/spmm.hpp"
 #include "bench/build.hpp"
@@ -21,22 +23,25 @@ namespace {
 constexpr double bench_calls = 1000;  // of the tables in docs/benchmarks.md
 
 template <class V>
-Contender our_spmm(SpmmProblem<V>& problem, const std::string& name, std::optional<spmm::Policy> force)
+Contender our_spmm(SpmmProblem<V>& problem, const std::string& name, std::optional<spmm::Policy> force,
+                   bool scaled = true)
 {
     using Plan = spmm::Plan<V, typename SpmmProblem<V>::Result>;
     auto plan = std::make_shared<std::optional<Plan>>();
     return {name,
             Role::ours,
-            [plan, force, &problem] {
+            [plan, force, scaled, &problem] {
                 *plan = Plan::make(problem.ctx, problem.a,
                                    {.n = problem.n,
                                     .math = problem.tf32 ? spmm::Math::tf32 : spmm::Math::exact,
                                     .expected_calls = bench_calls,
-                                    .force = force});
+                                    .force = force,
+                                    .row_scale =
+                                        scaled ? std::as_const(problem.row_scale).span() : std::span<const float>()});
                 return Prepared{spmm::to_text((*plan)->policy()), (*plan)->bytes()};
             },
             [plan, &problem] { (*plan)->run(problem.b, problem.c); },
-            [&problem] { return problem.download(); },
+            [scaled, &problem] { return problem.download(scaled); },
             true};
 }
 
@@ -47,6 +52,7 @@ std::vector<Contender> contenders_for(SpmmProblem<V>& problem, const SpmmOptions
         return std::count(options.against.begin(), options.against.end(), name) > 0;
     };
     std::vector<Contender> all{our_spmm(problem, "tulle", std::nullopt)};
+    if (!problem.row_scale.empty()) all.push_back(our_spmm(problem, "tulle without factors", std::nullopt, false));
     const spmm::Features features{.rows = problem.a.rows,
                                   .cols = problem.a.cols,
                                   .nonzeros = problem.a.nonzeros,
@@ -97,7 +103,7 @@ std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, cons
     const Csr<Loaded> matrix = load<Loaded>(Context::cpu(), which);
     std::vector<MatrixResult> results;
     for (const index_t n : options.columns) {
-        SpmmProblem<V> problem(ctx, matrix, n, options.type == "tf32");
+        SpmmProblem<V> problem(ctx, matrix, n, options.type == "tf32", parse_scaling(options.scale));
         MatrixResult result{concat("spmm ", n),
                             which.name,
                             problem.host.rows,

@@ -16,6 +16,7 @@ struct SpmmOptions {
     std::string suite = {};
     std::string backend = "all";               // cpu, cuda, all
     std::string type = "f32";                  // f64, f32, tf32, f16, bf16
+    std::string scale = "off";                 // f16, bf16: powers of two of rows: off, auto, rows
     std::vector<index_t> columns = {32, 128};  // of B
     std::vector<std::string> against = {"eigen", "mkl", "cusparse", "cublas"};
     std::vector<std::string> policies = {};  // beside the chosen one: those whose names contain one of these; all

@@ -15,18 +15,22 @@
 #include "tulle/csr.hpp"
 #include "tulle/dense.hpp"
 #include "tulle/float16.hpp"
+#include "tulle/narrow.hpp"
 #include "tulle/transfer.hpp"
 
 namespace tulle::bench {
 
 // V: A and B; C is in float for numbers of 16 bits, else in V. `tf32`: rounded to 11 bits before they are multiplied.
+// Numbers of 16 bits are divided by the largest of the matrix, or by powers of two of their rows (`scaling`). Baselines
+// know no such powers: they, and the check, have the matrix without.
 template <class V>
 class SpmmProblem {
 public:
     using Result = std::conditional_t<sizeof(V) == 2, float, V>;
 
     template <class From>
-    SpmmProblem(const Context& context, const Csr<From>& matrix, index_t columns, bool rounded)
+    SpmmProblem(const Context& context, const Csr<From>& matrix, index_t columns, bool rounded,
+                Scaling scaling = Scaling::off)
         : ctx(context),
           n(columns),
           tf32(rounded)
@@ -35,9 +39,7 @@ public:
         host = Csr<V>::make(q, matrix.rows, matrix.cols, matrix.nonzeros());
         std::copy_n(matrix.row_begin.data(), matrix.rows + 1, host.row_begin.data());
         std::copy_n(matrix.col.data(), matrix.nonzeros(), host.col.data());
-        const From scale = scale_of(matrix);
-        std::transform(matrix.value.data(), matrix.value.data() + matrix.nonzeros(), host.value.data(),
-                       [scale](From v) { return static_cast<V>(v * scale); });
+        convert_values(matrix, scaling);
         host.sorted = matrix.sorted;
         host.unique = matrix.unique;
         host_b.resize(static_cast<std::size_t>(whole_blocks(matrix.cols)) * static_cast<std::size_t>(n));
@@ -45,6 +47,7 @@ public:
             host_b[k] = static_cast<V>(2 * unit(hash_of(11, k)) - 1);
         if (ctx.backend() == Backend::cuda) copy_ = to_device(ctx, host.view());
         a = ctx.backend() == Backend::cuda ? copy_.view() : host.view();
+        row_scale = to_device(ctx, std::span<const float>(host_scale_));
         b_data = to_device(ctx, std::span<const V>(host_b));
         c_data = ctx.run([&](const auto& where) { return Buffer<Result>(where, whole_blocks(host.rows) * n); });
         b = {host.cols, n, n, Layout::row_major, b_data.data()};
@@ -70,10 +73,15 @@ public:
         ctx.run([&](const auto& q) { fill_bytes(q, c_data.data(), 0xff, c_data.bytes()); });
     }
 
-    std::vector<double> download() const
+    // `scaled`: rows of C have their powers, which are taken out again.
+    std::vector<double> download(bool scaled = false) const
     {
         const Buffer<Result> here = to_host(ctx, std::span<const Result>(c_data.span()));
-        return {here.data(), here.data() + here.size()};
+        std::vector<double> all(here.data(), here.data() + here.size());
+        if (scaled)
+            for (std::size_t k = 0; k < host_scale_.size() * static_cast<std::size_t>(n); ++k)
+                all[k] /= host_scale_[k / static_cast<std::size_t>(n)];
+        return all;
     }
 
     // The largest error on some rows in units of what is allowed; infinite for NaN.
@@ -90,13 +98,29 @@ public:
     bool tf32;
     Csr<V> host;
     std::vector<V> host_b;
-    CsrView<V> a;  // where ctx works, as all below
+    CsrView<V> a;             // where ctx works, as all below
+    Buffer<float> row_scale;  // powers of two of the rows; empty: none
     Buffer<V> b_data;
     Buffer<Result> c_data;
     DenseView<const V> b;
     DenseView<Result> c;
 
 private:
+    template <class From>
+    void convert_values(const Csr<From>& matrix, Scaling scaling)
+    {
+        if constexpr (sizeof(V) == 2)
+            if (scaling != Scaling::off) {
+                const auto narrowed = narrow<V>(Context::cpu(), matrix.view(), {.scaling = scaling});
+                std::copy_n(narrowed.value.data(), matrix.nonzeros(), host.value.data());
+                host_scale_.assign(narrowed.row_scale.data(), narrowed.row_scale.data() + narrowed.row_scale.size());
+                return;
+            }
+        const From scale = scale_of(matrix);
+        std::transform(matrix.value.data(), matrix.value.data() + matrix.nonzeros(), host.value.data(),
+                       [scale](From v) { return static_cast<V>(v * scale); });
+    }
+
     // What brings the largest number to 1, where numbers have so few bits that a physicist's units overflow;
     // otherwise 1.
     template <class From>
@@ -133,6 +157,7 @@ private:
     }
 
     Csr<V> copy_;
+    std::vector<float> host_scale_;
 };
 
 }  // namespace tulle::bench

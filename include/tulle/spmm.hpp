@@ -23,7 +23,8 @@
 /// beta == 0, and neither A nor B if alpha == 0: then C = beta C, also where A or B have NaN or infinities. Offsets of
 /// 32 bits (Csr32View) are widened once and kept by the plan. A row of C depends on the rows of B that its nonzeros
 /// name and on no other: NaN and infinities elsewhere in B do not spread. A plan adds in a fixed order: the same bits
-/// every time. Values of A beyond 65504 do not fit Float16; the caller has to scale them.
+/// every time. Values of A beyond 65504 do not fit Float16: narrow() (tulle/narrow.hpp) rounds a matrix to 16 bits with
+/// a power of two for each row, and Options::row_scale takes them back when C is written.
 ///
 /// Row orders: order_rows() brings rows with common columns together, so that a panel of them needs fewer rows of B and
 /// has denser tiles. Only the pattern matters. Columns may be unsorted and stored twice: a column counts once.
@@ -254,6 +255,10 @@ struct Options {
     double expected_calls = 100;       ///< runs that will follow: few are not worth much preparation
     std::optional<Policy> force = {};  ///< used instead of choose()
     bool checked = true;               ///< validate the matrix first; sizes and null pointers are checked in any case
+    /// For 16-bit types: a power of two for each row of op(A), in the memory of the context; row i of the product is
+    /// multiplied by row_scale[i], in float, before alpha. Empty: none. A plan keeps the view and reads the factors in
+    /// every run(); on a team the array is on the host, and update_values() reads it again. See narrow().
+    std::span<const float> row_scale = {};
 };
 
 /// An SpMM prepared for one matrix.

@@ -8,7 +8,7 @@
 ///
 /// - Device and memory: tulle::Context, tulle::Memory, tulle::Buffer, tulle::Team
 /// - Matrices: csr.hpp, coo.hpp, blocked_ell.hpp, dense.hpp; conversions in convert.hpp, copies in transfer.hpp, checks
-///   in validate.hpp, statistics in features.hpp, parts in partition.hpp
+///   in validate.hpp, statistics in features.hpp, parts in partition.hpp, values of 16 bits in narrow.hpp
 /// - Files and generators: io.hpp, generate.hpp
 /// - y = alpha op(A) x + beta y: tulle::spmv::multiply(), tulle::spmv::Plan, tulle::spmv::TeamPlan
 /// - C = alpha op(A) B + beta C, B and C dense: tulle::spmm::multiply(), tulle::spmm::Plan, tulle::spmm::TeamPlan
@@ -35,6 +35,7 @@
 #include "tulle/graph.hpp"
 #include "tulle/graph_ops.hpp"
 #include "tulle/io.hpp"
+#include "tulle/narrow.hpp"
 #include "tulle/partition.hpp"
 #include "tulle/sddmm.hpp"
 #include "tulle/solve.hpp"

@@ -118,6 +118,36 @@ def test_arrays_as_a_matrix(dtype):
         np.testing.assert_array_equal(sp.csr_array((data, indices, indptr), shape=(20, 20)).toarray(), (A @ A.T).toarray())
 
 
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("format", ["csr", "csc"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_are_scaled_to_float16(dtype, format, transpose):
+    """Values that float16 has not, in some rows of op(A): C has what alpha brings back into its range."""
+    factor = np.array([1.0, 2.0**20, 2.0**-30, 2.0**100])[np.arange(24) % 4]
+    A = random_matrix(24, 24, 0.5, dtype=dtype)
+    A = (A @ sp.diags_array(factor) if transpose else sp.diags_array(factor) @ A).astype(dtype).asformat(format)
+    X = whole_numbers((24, 5), np.float16)
+    want = op(A, transpose).astype(np.float64) @ X.astype(np.float64)
+    plan = tulle.plan_spmm(A, 5, transpose=transpose, dtype=np.float16)
+    assert "scale:  18 of 24 rows of C by powers of two" in plan.describe()
+    for alpha, rows in ((1.0, 0), (2.0**-20, 1), (2.0**30, 2), (2.0**-100, 3)):
+        np.testing.assert_array_equal(plan(X, alpha=alpha)[rows::4], (alpha * want)[rows::4])
+        np.testing.assert_array_equal(tulle.spmm(A, X, transpose=transpose, alpha=alpha, dtype=np.float16)[rows::4], (alpha * want)[rows::4])
+    plan.update_values(A.data * 2)                                         # other factors
+    np.testing.assert_array_equal(plan(X, alpha=2.0**-20)[1::4], (2.0**-19 * want)[1::4])
+    plan.update_values(np.ones_like(A.data))                               # none are needed any more
+    assert "scale:" not in plan.describe()
+    pattern = A.copy()
+    pattern.data[:] = 1
+    np.testing.assert_array_equal(plan(X), op(pattern, transpose).astype(np.float64) @ X.astype(np.float64))
+    with np.errstate(over="ignore"):
+        off = tulle.plan_spmm(A, 5, transpose=transpose, dtype=np.float16, scale="off")
+    assert "scale:" not in off.describe()
+    assert "scale:  24 of 24" in tulle.plan_spmm(A, 5, transpose=transpose, dtype=np.float16, scale="rows").describe()
+    with pytest.raises(tulle.InvalidValue):
+        tulle.plan_spmm(A, 5, dtype=np.float16, scale="columns")
+
+
 @pytest.mark.parametrize("index", [np.int32, np.int64, np.uint32, np.int16, ">i4"])
 @pytest.mark.parametrize("offset", [np.int32, np.int64, np.uint64, ">i8"])
 def test_index_types(index, offset):

@@ -13,7 +13,7 @@ from ._context import Context, context_of
 from ._errors import InvalidValue, ShapeError, UnsupportedType
 from ._frameworks import BF16, F16, F32, F64, I32, NAMES, Foreign, ResultAt, adopt, operand_at
 from ._patterns import bind, bound_to, forget, keep_plan, recall, remember
-from ._plans import Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, with_lines
+from ._plans import Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, stored_dtype, with_lines
 
 __all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "sddmm", "attention", "plan_spmv", "plan_spmm", "plan_sddmm", "plan_spgemm", "plan_solve_triangular"]
 
@@ -165,6 +165,8 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
          strict: bool = False, context: Context | None = None) -> Any:
     """C = alpha op(A) B + beta C with dense B and C, once. Parameters as for `spmv`; also in float16, with sums in float32.
 
+    Wider values are rounded to float16 with a power of two for each row that needs it, as `plan_spmm` does by default.
+
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp, tulle
@@ -196,13 +198,13 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     if t not in (F16, F32, F64):
         fall_back("SpMM", t, strict)
         return scipy_product(a, transpose, b_array, out, alpha, beta, as_torch)
-    a.in_library_form(t)
+    a.in_library_form(stored_dtype(a.dtype, t, "auto"))
     place = a.place(context_of(context))
     from_b, _ = operand(b_array, t, (2,), "B")
     from_b = with_lines(from_b)
     result = Result(out, (op_shape(a.shape, transpose)[0], from_b.shape[1]), t, beta, (from_b,), as_torch)
     by_column = not from_b.flags.c_contiguous and from_b.flags.f_contiguous
-    plan = getattr(_core, f"SpmmPlan_{NAMES[t]}")(place, a.compressed(place, check), transpose, from_b.shape[1], by_column, 1.0, "")
+    plan = getattr(_core, f"SpmmPlan_{NAMES[t]}")(place, a.compressed(place, check), transpose, from_b.shape[1], by_column, 1.0, "", "auto")
     plan.run(from_b, result.array, alpha, beta)
     return result.give()
 
@@ -460,7 +462,7 @@ def plan_spmv(A: Any, *, shape: Any = None, transpose: bool = False, dtype: Any 
 
 
 def plan_spmm(A: Any, n: int = 32, *, order: str = "C", shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", expected_calls: float = 100,
-              context: Context | None = None) -> SpmmPlan:
+              scale: str = "auto", context: Context | None = None) -> SpmmPlan:
     """A product with dense matrices, prepared for one sparse matrix.
 
     Parameters
@@ -471,6 +473,9 @@ def plan_spmm(A: Any, n: int = 32, *, order: str = "C", shape: Any = None, trans
         Of B expected: rows contiguous, or columns; the other one is slower.
     expected_calls : float
         Products that will follow: few are not worth much preparation.
+    scale : {"auto", "rows", "off"}
+        Where values of 32 or 64 bits are rounded to 16 (`dtype`): rows of op(A) are divided by powers of two, and rows of C multiplied by them. "auto": rows with a
+        value that would become infinite, subnormal or zero; "rows": all; "off": none.
     A, shape, transpose, dtype, policy, context
         As for `plan_spmv`; also float16.
 
@@ -478,7 +483,7 @@ def plan_spmm(A: Any, n: int = 32, *, order: str = "C", shape: Any = None, trans
     -------
     SpmmPlan
     """
-    return SpmmPlan(A, n, order=order, shape=shape, transpose=transpose, dtype=dtype, policy=policy, expected_calls=expected_calls, context=context)
+    return SpmmPlan(A, n, order=order, shape=shape, transpose=transpose, dtype=dtype, policy=policy, expected_calls=expected_calls, scale=scale, context=context)
 
 
 def plan_sddmm(A: Any, k: int = 32, *, scaled: bool = False, shape: Any = None, dtype: Any = None, policy: str = "", context: Context | None = None) -> SddmmPlan:

@@ -33,6 +33,15 @@ def plan_dtype(given: np.dtype, wanted: Any, allowed: tuple[np.dtype, ...], oper
     return dtype
 
 
+def stored_dtype(given: np.dtype, dtype: np.dtype, scale: str) -> np.dtype:
+    """The type in which the library gets the values of a matrix: rows of wider numbers are scaled where they are rounded to 16 bits."""
+    if scale not in ("auto", "off", "rows"):
+        raise InvalidValue(f"scale is 'auto', 'rows' or 'off', not {scale!r}")
+    if dtype not in (F16, BF16) or given in (F16, BF16):
+        return dtype
+    return F32 if given.newbyteorder("=") == F32 else F64
+
+
 def operand(x: Any, dtype: np.dtype, ndim: tuple[int, ...], name: str) -> tuple[np.ndarray, bool]:
     """An array of the right type; ValueError and TypeError say what does not fit."""
     a, as_torch = dense(x, name)
@@ -310,22 +319,22 @@ class SpmmPlan(Plan):
     __slots__ = ("_values_in_place",)
 
     def __init__(self, A: Any, n: int = 32, *, order: str = "C", shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", expected_calls: float = 100,
-                 context: Context | None = None) -> None:
+                 scale: str = "auto", context: Context | None = None) -> None:
         if order not in ("C", "F"):
             raise InvalidValue(f"order is 'C' (rows contiguous) or 'F' (columns contiguous), not {order!r}")
-        self._settings = dict(A=A, n=n, order=order, shape=shape, transpose=transpose, dtype=dtype, policy=policy, expected_calls=expected_calls, context=context)
+        self._settings = dict(A=A, n=n, order=order, shape=shape, transpose=transpose, dtype=dtype, policy=policy, expected_calls=expected_calls, scale=scale, context=context)
         self._build()
 
     def _build(self) -> None:
         s = self._settings
         a = sparse(s["A"], s["shape"])
         self._dtype = plan_dtype(a.dtype, s["dtype"], (F16, BF16, F32, F64), "SpMM")
-        self._matrix_dtype = self._dtype
-        a.in_library_form(self._dtype)
+        self._matrix_dtype = stored_dtype(a.dtype, self._dtype, s["scale"])
+        a.in_library_form(self._matrix_dtype)
         place = a.home(context_of(s["context"], device=a.device))
         make = getattr(_core, f"SpmmPlan_{NAMES[self._dtype]}")
-        self._plan = make(place, a.compressed(place), s["transpose"], s["n"], s["order"] == "F", s["expected_calls"], s["policy"])
-        self._values_in_place = a.by_column == s["transpose"] and self._plan.policy.startswith("rows")
+        self._plan = make(place, a.compressed(place), s["transpose"], s["n"], s["order"] == "F", s["expected_calls"], s["policy"], s["scale"])
+        self._values_in_place = self._matrix_dtype == self._dtype and a.by_column == s["transpose"] and self._plan.policy.startswith("rows")
         self._rows, self._cols = op_shape(a.shape, s["transpose"])
         self._settle(a, place, self._plan.run)
 

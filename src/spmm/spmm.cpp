@@ -25,6 +25,7 @@
 #include "spmm/arguments.hpp"
 #include "spmm/order/choose.hpp"
 #include "spmm/prepare_panels.hpp"
+#include "spmm/row_scale.hpp"
 #include "spmm/steps.hpp"
 #include "spmm/tile_choice.hpp"
 #include "spmm/tiles_and_rest.hpp"
@@ -50,6 +51,7 @@ struct Plan<V, C>::State {
     RowOrder order;           // of panels or tiles, while they are made
     Workspace<V> work;
     TileRule rule;                  // tiles: which are dense
+    RowScaleFacts scale;            // of Options::row_scale
     const void* known_b = nullptr;  // arrays already found to be in the right memory
     const void* known_c = nullptr;
 
@@ -73,6 +75,8 @@ void look(State& s)
     if (s.options.checked) check_matrix(s.ctx, s.a);
     if (s.transposed()) s.copy = turn(s.ctx, s.a, s.source);
     const auto rows = s.rows();
+    require_row_scale<std::remove_cvref_t<decltype(*rows.value)>>(s.options.row_scale, rows.rows);
+    s.scale = inspect_row_scale(s.ctx, s.options.row_scale);
     s.lengths = row_statistics(s.ctx, rows.rows, rows.cols, rows.row_begin);
     s.features.rows = rows.rows;
     s.features.cols = rows.cols;
@@ -205,7 +209,8 @@ std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& given, co
                                            .source = {},
                                            .order = {},
                                            .work = {},
-                                           .rule = {}});
+                                           .rule = {},
+                                           .scale = {}});
     s->features.value_bytes = sizeof(V);
     s->features.tensor = is_half<V> || (sizeof(V) == 4 && options.math == Math::tf32);
     look(*s);
@@ -264,10 +269,8 @@ void scale_result(State& s, const Operands<V, C>& all)
 }
 
 template <class State, class V, class C>
-void run_state(State& s, const Operands<V, C>& all)
+void run_slices(State& s, const Operands<V, C>& all)
 {
-    if (s.features.rows == 0 || all.n == 0) return;
-    if (all.alpha == 0) return scale_result(s, all);
     const bool turns = all.b_col != 1 && all.b_row == 1 && !s.work.b_by_rows.empty();
     const index_t at_once = turns || !s.work.partial.empty() || !s.work.merged.empty() ? s.work.columns : all.n;
     s.ctx.run([&](const auto& q) {
@@ -282,6 +285,16 @@ void run_state(State& s, const Operands<V, C>& all)
             multiply_slice(q, s, o);
         }
     });
+}
+
+template <class State, class V, class C>
+void run_state(State& s, const Operands<V, C>& all)
+{
+    if (s.features.rows == 0 || all.n == 0) return;
+    if (all.alpha == 0) return scale_result(s, all);
+    if constexpr (is_half<V>)
+        if (!s.options.row_scale.empty()) return run_slices(s, with_factors<V, C>(all, s.options.row_scale.data()));
+    run_slices(s, all);
 }
 
 // ---- searching
@@ -427,8 +440,9 @@ std::string Plan<V, C>::describe() const
                   plural(t.nonzeros, " nonzero", " nonzeros"), s.transposed() ? " transposed" : "", ", ", t.n,
                   plural(t.n, " column", " columns"), " expected, ", type_name<V>(), tf32 ? " (tf32 products)" : "",
                   std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  chosen: ", to_text(s.choice.policy),
-                  "\n  why:    ", s.choice.why, moves, "\n  order:  the same bits every time",
-                  "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()),
+                  "\n  why:    ", s.choice.why, moves, row_scale_text(s.options.row_scale, s.scale),
+                  "\n  order:  the same bits every time", "\n  keeps:  ", human_bytes(bytes()), " beside the matrix",
+                  matrix::widened_text(s.wide.bytes()),
                   "\n  also possible: ", others.empty() ? "nothing else" : others);
 }
 

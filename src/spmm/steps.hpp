@@ -1,8 +1,10 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of the product, once per queue. All kernels compute C = alpha op(A) B + beta C and never read C when beta
-// is zero. V is the type of A and B, C that of the result.
+// is zero. V is the type of A and B, C that of the result, or Scaled of it.
 #pragma once
+
+#include <type_traits>
 
 #include "spmm/panels.hpp"
 #include "spmm/tiles.hpp"
@@ -10,6 +12,23 @@
 #include "tulle/spmm.hpp"
 
 namespace tulle::inline TULLE_ABI::spmm {
+
+// In place of the type of C: entries of type C, whose rows are multiplied by Options::row_scale when they are written.
+// Kernels for it are instances of their own, so that those without factors do not have to ask.
+template <class C>
+struct Scaled {};
+template <class C>
+struct EntryOf {
+    using type = C;
+};
+template <class C>
+struct EntryOf<Scaled<C>> {
+    using type = C;
+};
+template <class C>
+using EntryType = typename EntryOf<C>::type;
+template <class C>
+inline constexpr bool is_scaled = !std::is_same_v<C, EntryType<C>>;
 
 // B and C with their strides: entry (i, j) of B stands at b[i * b_row + j * b_col].
 template <class V, class C>
@@ -31,6 +50,42 @@ struct Operands {
         part.n = n - j < most ? n - j : most;
         return part;
     }
+};
+// The same with factors; one struct, not two, so that the simulated GPU can look into it.
+template <class V, class C>
+struct Operands<V, Scaled<C>> {
+    Sum<V> alpha;
+    const V* b;
+    offset_t b_row, b_col;
+    Sum<V> beta;
+    C* c;
+    offset_t c_row, c_col;
+    index_t n;
+    const Sum<V>* row_scale;  // of each row of C
+
+    constexpr operator Operands<V, C>() const { return {alpha, b, b_row, b_col, beta, c, c_row, c_col, n}; }
+    constexpr Operands columns(index_t j, index_t most) const
+    {
+        return with_factors(Operands<V, C>(*this).columns(j, most), row_scale);
+    }
+};
+template <class V, class C>
+constexpr Operands<V, Scaled<C>> with_factors(const Operands<V, C>& o, const Sum<V>* row_scale)
+{
+    return {o.alpha, o.b, o.b_row, o.b_col, o.beta, o.c, o.c_row, o.c_col, o.n, row_scale};
+}
+
+// What a sum of a row of C is multiplied by before alpha: its factor, if rows have factors.
+template <class V, class C>
+struct RowFactor {
+    constexpr RowFactor(const Operands<V, C>&, offset_t) {}
+    constexpr Sum<V> operator()(Sum<V> sum) const { return sum; }
+};
+template <class V, class C>
+struct RowFactor<V, Scaled<C>> {
+    Sum<V> factor;
+    constexpr RowFactor(const Operands<V, Scaled<C>>& o, offset_t row) : factor(o.row_scale[row]) {}
+    constexpr Sum<V> operator()(Sum<V> sum) const { return factor * sum; }
 };
 
 // Work for a slice of lanes of the row kernel: some whole rows of op(A), or a piece of a long one, whose pieces leave
@@ -123,12 +178,12 @@ template <class V, class C>
 void multiply_dense(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work,
                     const Operands<V, C>& o);
 
-// C += alpha tiles B, in the caller's rows; beta counts as 1. On a GPU products are a tensor core's, of tf32 numbers
-// for float.
-template <class V>
-void multiply_tiles(const CpuQueue& q, const Tiles<V>& tiles, const Operands<V, Sum<V>>& o);
-template <class V>
-void multiply_tiles(const CudaQueue& q, const Tiles<V>& tiles, const Operands<V, Sum<V>>& o);
+// C += alpha tiles B, in the caller's rows; entries of C are as wide as sums, and beta counts as 1. On a GPU products
+// are a tensor core's, of tf32 numbers for float.
+template <class V, class C>
+void multiply_tiles(const CpuQueue& q, const Tiles<V>& tiles, const Operands<V, C>& o);
+template <class V, class C>
+void multiply_tiles(const CudaQueue& q, const Tiles<V>& tiles, const Operands<V, C>& o);
 
 // C = sum + beta C, for C narrower than sums: rows x n of them, without gaps.
 template <class V, class C>

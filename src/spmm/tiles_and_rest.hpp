@@ -47,16 +47,17 @@ Tiles<V> prepare_tiles(const Queue& q, const CpuQueue& host, const CsrView<V>& a
 template <class Queue, class V, class C>
 void multiply_tiles_and_rest(const Queue& q, int lanes, const Workspace<V>& work, const Operands<V, C>& o)
 {
-    if constexpr (std::is_same_v<C, Sum<V>>) {
+    if constexpr (std::is_same_v<EntryType<C>, Sum<V>>) {
         multiply_rows(q, work.tiles.rest(), lanes, work, o);
         Operands<V, C> more = o;
         more.beta = 1;
         multiply_tiles(q, work.tiles, more);
     } else {
-        multiply_tiles_and_rest(q, lanes, work,
-                                Operands<V, Sum<V>>{o.alpha, o.b, o.b_row, o.b_col, 0,
-                                                    const_cast<Sum<V>*>(work.merged.data()), o.n, 1, o.n});
-        round_sums(q, work.tiles.rows, work.merged.data(), o);
+        const Operands<V, Sum<V>> sums{o.alpha, o.b, o.b_row, o.b_col, 0, const_cast<Sum<V>*>(work.merged.data()),
+                                       o.n,     1,   o.n};
+        if constexpr (is_scaled<C>) multiply_tiles_and_rest(q, lanes, work, with_factors<V, Sum<V>>(sums, o.row_scale));
+        else multiply_tiles_and_rest(q, lanes, work, sums);
+        round_sums<V, EntryType<C>>(q, work.tiles.rows, work.merged.data(), o);
     }
 }
 

@@ -362,6 +362,13 @@ void add_spmm(std::vector<Call<View>>& all)
                            },
                            true, checked});
         }
+    for (const bool checked : {true, false})
+        for (const auto op : {tulle::Op::none, tulle::Op::transpose})
+            all.push_back({"narrow",
+                           [=](const Context& c, const View& a) {
+                               (void)tulle::narrow<Float16>(c, a, {.op = op, .checked = checked});
+                           },
+                           false, checked});
     all.push_back({"spmm::Plan::update_values",
                    [](const Context& c, const View& a) {
                        const Matrices m(c);

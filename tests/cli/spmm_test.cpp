@@ -24,6 +24,34 @@ TEST_F(Spmm, MultipliesAndChecksEveryType)
     }
 }
 
+// Values that f16 has not: rows are scaled unless that is turned off, on one device and on teams.
+TEST_F(Spmm, ScalesRowsBeyondTheRangeOfF16)
+{
+    const std::string a = file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n4 4 7\n1 1 1\n2 1 70000\n"
+                                           "2 2 3\n3 2 1e30\n3 3 1e20\n4 4 1e-30\n4 1 2e-31\n"),
+                      run = "run spmm " + a + " --n 40 --verify --repeat 1 ";
+    for (const char* options :
+         {"--type f16", "--type f16 --scale rows", "--type bf16 --scale rows --transpose", "--type f16 --transpose",
+          "--type f16 --devices 2", "--type f16 --alpha 2 --beta -1 --layout columns", "--type f16 --kernel tiles"}) {
+        SCOPED_TRACE(options);
+        const auto done = json(run + options);
+        EXPECT_LE(done["results"][0]["worst_error"], 1.0);
+    }
+    EXPECT_NE(tulle(run + "--type f16").out.find("scale:  3 of 4 rows of C by powers of two, 2^-115 to 2^84"),
+              std::string::npos)
+        << tulle(run + "--type f16").out;
+    EXPECT_EQ(tulle(run + "--type f16").err.find("warning"), std::string::npos);
+    EXPECT_NE(tulle("run spmm " + a + " --type f16 --scale off --repeat 1").err.find("became infinite"),
+              std::string::npos);
+    const std::string mixed = file("mixed.mtx", "%%MatrixMarket matrix coordinate real general\n1 2 2\n1 1 1e9\n"
+                                                "1 2 1e-9\n");
+    EXPECT_NE(tulle("run spmm " + mixed + " --type f16 --repeat 1").err.find("1 value is too small beside the largest"),
+              std::string::npos);
+    EXPECT_EQ(tulle("run spmm " + mixed + " --type f16 --repeat 1 --strict").code, 3);
+    EXPECT_EQ(tulle("run spmm " + mixed + " --type f32 --scale auto").code, 2);
+    EXPECT_EQ(tulle("run spmm " + mixed + " --type f16 --scale columns").code, 2);
+}
+
 TEST_F(Spmm, WorksOnTeams)
 {
     for (const char* options : {"--devices 1", "--devices 3 --n 5 --type f32",

@@ -5,6 +5,7 @@ BATTERY = "*SpmmPanelsOn.MultiplyTheBattery/cuda*"
 CUT = "*CutLongPanels/cuda*"
 ROWS = "*SpmmRowsOn.InAnyLanesAndLines/cuda*"
 LINES = "*LinesHoldEveryNonzeroOnce/cuda*"
+SCALE = "*SpmmScaleOn.EveryPolicy*/cuda*"
 TILES = "*SpmmTilesOn.AndRestAreTheProduct/cuda*"
 
 
@@ -35,7 +36,7 @@ MUTANTS = [
     spmm("tiles: zeros count as stored", "src/spmm/cuda/multiply_tiles.cu", "if (!(tiles.present[(first + slot) * tile_side + row] >> col & 1u)) continue;", "if (row < 0) continue;", filter="*SpmmTilesOn.KeepWhatIsNotFinite*/cuda*"),
     spmm("tiles: rows of C in the order of tiles", "src/spmm/cuda/multiply_tiles.cu", "add_pair(o, pairs, tiles.row[position],", "add_pair(o, pairs, position,", filter=TILES),
     spmm("tiles: leading panels are counted", "src/spmm/cuda/multiply_tiles.cu", "(tiles.first_panel + panel) * tile_side + slab", "panel * tile_side + slab", filter="*SpmmTilesOn.TakeAnyShare/cuda*"),
-    spmm("tiles: the tiles' product replaces the rest's", "src/spmm/cuda/multiply_tiles.cu", "*to = {{old.value[0] + o.alpha * left,", "*to = {{o.alpha * left,", filter=TILES),
+    spmm("tiles: the tiles' product replaces the rest's", "src/spmm/cuda/multiply_tiles.cu", "*to = {{old.value[0] + o.alpha * scaled(left),", "*to = {{o.alpha * scaled(left),", filter=TILES),
     spmm("tiles: an entry in a tile is in the rest as well", "src/spmm/cpu/make_tiles.cpp", "            if (dense[k]) continue;\n", "", filter="SpmmTiles.HoldEveryNonzeroOnce"),
     spmm("tiles: a panel has tiles that do not gain", "src/spmm/cpu/mark_tiles.cpp", "if (more <= rule.gain) tiles = 0;", "if (more <= 0) tiles = 0;", filter="SpmmTiles.AreDenseWhereTheyGain"),
     spmm("tiles: as dense as delta is enough", "src/spmm/cpu/mark_tiles.cpp", "dense[k] = nonzeros > rule.least;", "dense[k] = nonzeros >= rule.least;", filter="SpmmTiles.AreDenseWhereTheyGain"),
@@ -53,6 +54,17 @@ MUTANTS = [
     spmm("lines: as many pieces as it takes", "src/spmm/cuda/cut_rows.cu", "wanted < most_pieces ? wanted : most_pieces", "wanted", filter=LINES),
     spmm("lines: a row of just the length is cut", "src/spmm/cuda/cut_rows.cu", "(length(row) + piece - 1) / piece;", "length(row) / piece + 1;", filter=LINES),
     spmm("lines: slots of the row before", "src/spmm/cuda/cut_rows.cu", "pieces * (line_unit + 1)", "pieces * line_unit + 1", filter=LINES),
+    spmm("scale: rows without factors, one entry at a time", "src/spmm/cuda/operands.cuh", "sum = RowFactor<V, C>(o, row)(sum);", "", filter=SCALE),
+    spmm("scale: rows without factors, four entries at a time", "src/spmm/cuda/operands.cuh", "o.alpha * scaled(sum[c])", "o.alpha * sum[c]", filter=SCALE),
+    spmm("scale: factors in the order of panels", "src/spmm/cuda/panels.cuh", "const RowFactor<V, C> scaled(o, row);", "const RowFactor<V, C> scaled(o, position);", filter=SCALE),
+    spmm("scale: tiles without factors", "src/spmm/cuda/multiply_tiles.cu", "o.alpha * scaled(left)", "o.alpha * left", filter=SCALE),
+    spmm("scale: split dense panels without factors", "src/spmm/cuda/multiply_dense.cu", "Narrow<Entry>::from(o.alpha * scaled(left))", "Narrow<Entry>::from(o.alpha * left)", filter=SCALE),
+    spmm("scale: vectors of a CPU without factors", "src/spmm/cpu/multiply_rows.cpp", "sum *= o.row_scale[row];", "sum *= 1;", filter="*SpmmScaleOn*/cpu*"),
+    spmm("scale: any factor is taken", "src/spmm/row_scale.hpp", "std::frexp(factor, &exponent) == 0.5f", "std::frexp(factor, &exponent) != 0", filter="*SpmmScaleOn.WrongFactors*/cpu*"),
+    spmm("scale: members of a team have the first rows' factors", "src/spmm/team/team.cpp", "all.subspan(static_cast<std::size_t>(m.part.first_line),", "all.subspan(0,", test="spmm_multi", filter="*RowsHaveTheirFactors*"),
+    spmm("narrow: 65520 counts as below 65536", "src/matrix/narrow_steps.hpp", "bits + (std::uint64_t{1} << (51 - HalfRange<V>::fraction_bits))", "bits", test="matrix", filter="*NarrowOn.ScalesRowsThatNeedIt/cpu*"),
+    spmm("narrow: small values do not count", "src/matrix/narrow.cpp", "least >= Range::least && most <= Range::most", "most <= Range::most", test="matrix", filter="*NarrowOn.ScalesRowsThatNeedIt/cpu*"),
+    spmm("narrow: rows for columns", "src/matrix/narrow.cpp", "by_columns ? a.col : row.data()", "row.data()", test="matrix", filter="*NarrowOn.ScalesColumns*/cpu*"),
     spmm("beta of zero reads C", "src/spmm/cuda/operands.cuh", "o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * widen(*to)", "o.alpha * sum + o.beta * widen(*to)", filter="*ReadsCOnly*/cuda*"),
     spmm("a slice of columns goes to the first ones", "src/spmm/spmm.cpp", "Operands<V, C> o = all.columns(j, at_once);", "Operands<V, C> o = all.columns(0, at_once);", filter="*AnyColumnsAndLayout/cuda*"),
     spmm("columns of B beyond the last are turned", "src/spmm/cuda/turn_columns.cu", "if (i + r < rows && j + x < n) to[", "if (i + r < rows) to[", filter="*AnyColumnsAndLayout/cuda*"),

@@ -3,6 +3,8 @@
 // C = alpha op(A) B + beta C on teams of every kind: CPU queues, GPUs, streams of one GPU, and CPUs and GPUs together.
 #include "tulle/spmm_team.hpp"
 
+#include <cmath>
+
 #include "spmm/arguments.hpp"
 #include "spmm/dense_case.hpp"
 #include "support/faults.hpp"
@@ -91,6 +93,34 @@ TEST_P(SpmmOnTeam, IsExactForIntegers)
 {
     for_each_type(
         [&](auto v, auto c) { check_battery<decltype(v), decltype(c)>([&](int members) { return team(members); }); });
+}
+
+// Options::row_scale, on the host: every member has the factors of its own rows, also new ones.
+TEST_P(SpmmOnTeam, RowsHaveTheirFactors)
+{
+    const auto a = uneven<Float16>(Values::integers);
+    const auto b = dense<Float16>(700, 6, Values::integers, 3);
+    const HostDense<float> none{150, 6, std::vector<float>(900, 0)};
+    std::vector<float> factor(150);
+    for (const SplitBy split : {SplitBy::rows, SplitBy::columns}) {
+        SCOPED_TRACE(to_text(split));
+        for (std::size_t i = 0; i < factor.size(); ++i) factor[i] = std::ldexp(1.0f, static_cast<int>(i % 50) - 20);
+        auto plain = TeamPlan<Float16, float>::make(team(3), a.view(), {.product = {.n = 6}, .split = split});
+        auto plan = TeamPlan<Float16, float>::make(team(3), a.view(),
+                                                   {.product = {.n = 6, .row_scale = factor}, .split = split});
+        EXPECT_NE(plan.describe().find("scale:  147 of 150 rows of C by powers of two, 2^-20 to 2^29"),
+                  std::string::npos)
+            << plan.describe();
+        for (const float more : {1.0f, 8.0f}) {
+            for (float& f : factor) f *= more;
+            plan.update_values(a.view());
+            HostDense<float> want = product(plain, {1, 0}, b, none, {}, {});
+            for (std::size_t k = 0; k < want.at.size(); ++k) want.at[k] *= factor[k / 6];
+            EXPECT_EQ(product(plan, {1, 0}, b, none, {}, {}).at, want.at);
+        }
+    }
+    factor.pop_back();
+    EXPECT_THROW((TeamPlan<Float16, float>::make(team(2), a.view(), {.product = {.row_scale = factor}})), ShapeError);
 }
 
 // Every row is computed by one member, by the kernel that one device would use.

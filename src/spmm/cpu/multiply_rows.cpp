@@ -26,8 +26,10 @@ using simd::Vector;
 template <class V, class C>
 [[gnu::always_inline]] inline void put(const Operands<V, C>& o, offset_t row, offset_t j, Sum<V> sum)
 {
-    C* to = o.c + row * o.c_row + j * o.c_col;
-    *to = static_cast<C>(o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * static_cast<Sum<V>>(*to));
+    using Entry = EntryType<C>;
+    Entry* to = o.c + row * o.c_row + j * o.c_col;
+    sum = RowFactor<V, C>(o, row)(sum);
+    *to = static_cast<Entry>(o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * static_cast<Sum<V>>(*to));
 }
 
 constexpr std::size_t cache_line = 64;
@@ -35,12 +37,14 @@ constexpr std::size_t cache_line = 64;
 // `streams`: past the caches.
 template <int Vectors, int Count, class V, class C>
 [[gnu::always_inline]] inline void put_block(const Operands<V, C>& o, offset_t row, offset_t j,
-                                             const Vector<Sum<V>, Count> (&sum)[Vectors], bool streams)
+                                             Vector<Sum<V>, Count> (&sum)[Vectors], bool streams)
 {
-    if constexpr (std::is_same_v<C, Sum<V>>)
+    if constexpr (std::is_same_v<EntryType<C>, Sum<V>>)
         if (o.c_col == 1) {
             const Sum<V> alpha = o.alpha, beta = o.beta;
-            C* to = o.c + row * o.c_row + j;
+            EntryType<C>* to = o.c + row * o.c_row + j;
+            if constexpr (is_scaled<C>)
+                for (int v = 0; v < Vectors; ++v) sum[v] *= o.row_scale[row];
             if constexpr (simd::can_stream<sizeof(sum[0])> && sizeof(sum) >= cache_line)
                 if (streams) {
                     for (int v = 0; v < Vectors; ++v) simd::stream(to + v * Count, alpha * sum[v]);
@@ -220,9 +224,10 @@ template <class V, class C>
 bool writes_past_caches(const CpuQueue& q, const CsrView<V>& a, const Operands<V, C>& o)
 {
     constexpr std::size_t in_caches = std::size_t{8} << 20;  // of a thread
-    const std::size_t row_bytes = static_cast<std::size_t>(o.n) * sizeof(C), rows = static_cast<std::size_t>(a.rows);
+    const std::size_t row_bytes = static_cast<std::size_t>(o.n) * sizeof(EntryType<C>),
+                      rows = static_cast<std::size_t>(a.rows);
     return o.beta == 0 && o.c_col == 1 && row_bytes % cache_line == 0 &&
-           static_cast<std::size_t>(o.c_row) * sizeof(C) % cache_line == 0 &&
+           static_cast<std::size_t>(o.c_row) * sizeof(EntryType<C>) % cache_line == 0 &&
            reinterpret_cast<std::uintptr_t>(o.c) % cache_line == 0 &&
            rows * row_bytes > in_caches * static_cast<std::size_t>(q.threads);
 }
@@ -256,5 +261,13 @@ template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, cons
                             const Operands<Bfloat16, Bfloat16>&);
 template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
                             const Operands<Bfloat16, float>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&,
+                            const Operands<Float16, Scaled<Float16>>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&,
+                            const Operands<Float16, Scaled<float>>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
+                            const Operands<Bfloat16, Scaled<Bfloat16>>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
+                            const Operands<Bfloat16, Scaled<float>>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmm

@@ -31,8 +31,8 @@ void add_row(const TilesView<V>& t, offset_t first, int r, const Operands<V, Sum
 
 }  // namespace
 
-template <class V>
-void multiply_tiles(const CpuQueue& q, const Tiles<V>& tiles, const Operands<V, Sum<V>>& o)
+template <class V, class C>
+void multiply_tiles(const CpuQueue& q, const Tiles<V>& tiles, const Operands<V, C>& o)
 {
     const TilesView<V> t = tiles.view();
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 4)
@@ -43,9 +43,11 @@ void multiply_tiles(const CpuQueue& q, const Tiles<V>& tiles, const Operands<V, 
             for (index_t j = 0; j < o.n; j += columns_at_once) {
                 const index_t count = std::min(columns_at_once, o.n - j);
                 Sums<V> sum{};
-                add_row(t, offset_t{p} * t.width, position - begin, o, j, count, sum);
+                add_row<V>(t, offset_t{p} * t.width, position - begin, o, j, count, sum);
+                const RowFactor<V, C> scaled(o, t.row[position]);
                 Sum<V>* c = o.c + t.row[position] * o.c_row + j * o.c_col;
-                for (index_t i = 0; i < count; ++i) c[i * o.c_col] += o.alpha * sum[static_cast<std::size_t>(i)];
+                for (index_t i = 0; i < count; ++i)
+                    c[i * o.c_col] += o.alpha * scaled(sum[static_cast<std::size_t>(i)]);
             }
     }
 }
@@ -66,6 +68,8 @@ template void multiply_tiles(const CpuQueue&, const Tiles<double>&, const Operan
 template void multiply_tiles(const CpuQueue&, const Tiles<float>&, const Operands<float, float>&);
 template void multiply_tiles(const CpuQueue&, const Tiles<Float16>&, const Operands<Float16, float>&);
 template void multiply_tiles(const CpuQueue&, const Tiles<Bfloat16>&, const Operands<Bfloat16, float>&);
+template void multiply_tiles(const CpuQueue&, const Tiles<Float16>&, const Operands<Float16, Scaled<float>>&);
+template void multiply_tiles(const CpuQueue&, const Tiles<Bfloat16>&, const Operands<Bfloat16, Scaled<float>>&);
 template void round_sums(const CpuQueue&, index_t, const float*, const Operands<Float16, Float16>&);
 template void round_sums(const CpuQueue&, index_t, const float*, const Operands<Bfloat16, Bfloat16>&);
 

@@ -95,6 +95,7 @@ template <int Columns, class V, class C>
 __device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>& o, const Two<float>* sums, int part,
                                    int shift, offset_t first_row, offset_t j)
 {
+    using Entry = EntryType<C>;
     const int share = Pairs<Columns>::count >> shift, parts = 1 << shift;
     const bool pairs = writes_pairs(o), simple = sizeof(V) == 2 && pairs && o.beta == 0 && j + Columns <= o.n;
     for (int i = static_cast<int>(threadIdx.x); i < share; i += static_cast<int>(blockDim.x)) {
@@ -111,8 +112,9 @@ __device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>&
                        next = j + Tile<V>::column(t, lane, 1);
         if (position >= p.rows) continue;
         if (simple) {
-            *reinterpret_cast<Two<C>*>(o.c + position * o.c_row +
-                                       column) = {{Narrow<C>::from(o.alpha * left), Narrow<C>::from(o.alpha * right)}};
+            const RowFactor<V, C> scaled(o, position);
+            *reinterpret_cast<Two<Entry>*>(o.c + position * o.c_row + column) = {
+                {Narrow<Entry>::from(o.alpha * scaled(left)), Narrow<Entry>::from(o.alpha * scaled(right))}};
             continue;
         }
         if (next == column + 1) put_pair(o, pairs, position, column, left, right);
@@ -202,5 +204,13 @@ template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspac
                              const Operands<Bfloat16, Bfloat16>&);
 template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&,
                              const Operands<Bfloat16, float>&);
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Float16>&,
+                             const Operands<Float16, Scaled<Float16>>&);
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Float16>&,
+                             const Operands<Float16, Scaled<float>>&);
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&,
+                             const Operands<Bfloat16, Scaled<Bfloat16>>&);
+template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&,
+                             const Operands<Bfloat16, Scaled<float>>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmm

@@ -142,5 +142,13 @@ template void multiply_panels(const CudaQueue&, int, const Workspace<Float16>&, 
 template void multiply_panels(const CudaQueue&, int, const Workspace<Float16>&, const Operands<Float16, float>&);
 template void multiply_panels(const CudaQueue&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, Bfloat16>&);
 template void multiply_panels(const CudaQueue&, int, const Workspace<Bfloat16>&, const Operands<Bfloat16, float>&);
+template void multiply_panels(const CudaQueue&, int, const Workspace<Float16>&,
+                              const Operands<Float16, Scaled<Float16>>&);
+template void multiply_panels(const CudaQueue&, int, const Workspace<Float16>&,
+                              const Operands<Float16, Scaled<float>>&);
+template void multiply_panels(const CudaQueue&, int, const Workspace<Bfloat16>&,
+                              const Operands<Bfloat16, Scaled<Bfloat16>>&);
+template void multiply_panels(const CudaQueue&, int, const Workspace<Bfloat16>&,
+                              const Operands<Bfloat16, Scaled<float>>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmm

@@ -233,5 +233,13 @@ template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, con
                             const Operands<Bfloat16, Bfloat16>&);
 template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
                             const Operands<Bfloat16, float>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&,
+                            const Operands<Float16, Scaled<Float16>>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Float16>&, int, const Workspace<Float16>&,
+                            const Operands<Float16, Scaled<float>>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
+                            const Operands<Bfloat16, Scaled<Bfloat16>>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, const Workspace<Bfloat16>&,
+                            const Operands<Bfloat16, Scaled<float>>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmm

@@ -31,10 +31,10 @@ struct TileStage {
 };
 
 // What a block knows from the beginning.
-template <class V>
+template <class V, class C>
 struct TileJob {
     const TilesView<V>& t;
-    const Operands<V, float>& o;
+    const Operands<V, C>& o;
     offset_t first;  // tile of the panel
     offset_t j;      // its first column
     bool pieces;     // rows of B are whole pieces
@@ -138,14 +138,14 @@ __attribute__((noinline)) __device__ Run<float> add_stored(TilesView<V> tiles, O
 }
 
 // Columns j and j+1 of a row of C, which are there already.
-template <class V>
-__device__ inline void add_pair(const Operands<V, float>& o, bool pairs, offset_t row, offset_t j, float left,
-                                float right)
+template <class V, class C>
+__device__ inline void add_pair(const Operands<V, C>& o, bool pairs, offset_t row, offset_t j, float left, float right)
 {
     if (pairs && j + 2 <= o.n) {
         auto* to = reinterpret_cast<Two<float>*>(o.c + row * o.c_row + j);
         const Two<float> old = *to;
-        *to = {{old.value[0] + o.alpha * left, old.value[1] + o.alpha * right}};
+        const RowFactor<V, C> scaled(o, row);
+        *to = {{old.value[0] + o.alpha * scaled(left), old.value[1] + o.alpha * scaled(right)}};
         return;
     }
     if (j < o.n) put(o, row, j, left);
@@ -157,15 +157,15 @@ __device__ inline void add_pair(const Operands<V, float>& o, bool pairs, offset_
 //   grid: panels for every 64 columns
 //   shared memory: three stages, 18 KB (tf32: 36 KB)
 //   C: rows of panels with tiles, read and written once
-template <class V>
+template <class V, class C>
 __global__ void __launch_bounds__(threads_per_block)
-    multiply_tiles_kernel(TilesView<V> tiles, Operands<V, float> o, bool pieces)
+    multiply_tiles_kernel(TilesView<V> tiles, Operands<V, C> o, bool pieces)
 {
     using S = TileStage<V>;
     TULLE_SHARED(Piece, stages, depth * S::pieces);
     const offset_t panel = blockIdx.x % static_cast<unsigned>(tiles.panels);
-    const TileJob<V> job{tiles, o, panel * tiles.width,
-                         blockIdx.x / static_cast<unsigned>(tiles.panels) * offset_t{block_columns}, pieces};
+    const TileJob<V, C> job{tiles, o, panel * tiles.width,
+                            blockIdx.x / static_cast<unsigned>(tiles.panels) * offset_t{block_columns}, pieces};
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32,
               slab = warp % tile_slabs, first_eight = warp / tile_slabs * eights;
     index_t now = job.block_at(0), next = job.block_at(1), third = job.block_at(2);
@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(threads_per_block)
     if (__any_sync(all_lanes, nothing != 0.0f)) {
 #pragma unroll
         for (int t = 0; t < eights; ++t) {
-            const Run<float> four = add_stored(tiles, o, job.first, slab, lane, j + t * 8);
+            const Run<float> four = add_stored<V>(tiles, o, job.first, slab, lane, j + t * 8);
             for (int i = 0; i < 4; ++i) sum[t][i] = four.value[i];
         }
     }
@@ -226,11 +226,11 @@ __global__ void __launch_bounds__(threads_per_block) round_sums_kernel(index_t r
 
 }  // namespace
 
-template <class V>
-void multiply_tiles(const CudaQueue& q, const Tiles<V>& tiles, const Operands<V, Sum<V>>& o)
+template <class V, class C>
+void multiply_tiles(const CudaQueue& q, const Tiles<V>& tiles, const Operands<V, C>& o)
 {
     launch(q, {offset_t{tiles.panels} * ceil_div(o.n, index_t{block_columns}), threads_per_block},
-           multiply_tiles_kernel<V>, tiles.view(), o, has_pieces(o));
+           multiply_tiles_kernel<V, C>, tiles.view(), o, has_pieces(o));
 }
 
 template <class V, class C>
@@ -242,6 +242,8 @@ void round_sums(const CudaQueue& q, index_t rows, const Sum<V>* sum, const Opera
 template void multiply_tiles(const CudaQueue&, const Tiles<float>&, const Operands<float, float>&);
 template void multiply_tiles(const CudaQueue&, const Tiles<Float16>&, const Operands<Float16, float>&);
 template void multiply_tiles(const CudaQueue&, const Tiles<Bfloat16>&, const Operands<Bfloat16, float>&);
+template void multiply_tiles(const CudaQueue&, const Tiles<Float16>&, const Operands<Float16, Scaled<float>>&);
+template void multiply_tiles(const CudaQueue&, const Tiles<Bfloat16>&, const Operands<Bfloat16, Scaled<float>>&);
 template void round_sums(const CudaQueue&, index_t, const float*, const Operands<Float16, Float16>&);
 template void round_sums(const CudaQueue&, index_t, const float*, const Operands<Bfloat16, Bfloat16>&);
 

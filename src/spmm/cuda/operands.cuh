@@ -13,8 +13,10 @@ namespace tulle::inline TULLE_ABI::spmm {
 template <class V, class C>
 __device__ inline void put(const Operands<V, C>& o, offset_t row, offset_t j, Sum<V> sum)
 {
-    C* to = o.c + row * o.c_row + j * o.c_col;
-    *to = Narrow<C>::from(o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * widen(*to));
+    using Entry = EntryType<C>;
+    Entry* to = o.c + row * o.c_row + j * o.c_col;
+    sum = RowFactor<V, C>(o, row)(sum);
+    *to = Narrow<Entry>::from(o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * widen(*to));
 }
 
 template <class C>
@@ -26,7 +28,7 @@ struct alignas(2 * sizeof(C)) Two {
 template <class V, class C>
 __device__ inline bool writes_pairs(const Operands<V, C>& o)
 {
-    return o.c_col == 1 && o.c_row % 2 == 0 && reinterpret_cast<std::uintptr_t>(o.c) % (2 * sizeof(C)) == 0;
+    return o.c_col == 1 && o.c_row % 2 == 0 && reinterpret_cast<std::uintptr_t>(o.c) % (2 * sizeof(EntryType<C>)) == 0;
 }
 
 // Columns j and j+1 of a row of C, as far as there are such.
@@ -35,8 +37,10 @@ __device__ inline void put_pair(const Operands<V, C>& o, bool pairs, offset_t ro
                                 Sum<V> right)
 {
     if (pairs && o.beta == 0 && j + 2 <= o.n) {
-        *reinterpret_cast<Two<C>*>(o.c + row * o.c_row +
-                                   j) = {{Narrow<C>::from(o.alpha * left), Narrow<C>::from(o.alpha * right)}};
+        using Entry = EntryType<C>;
+        const RowFactor<V, C> scaled(o, row);
+        *reinterpret_cast<Two<Entry>*>(o.c + row * o.c_row + j) = {
+            {Narrow<Entry>::from(o.alpha * scaled(left)), Narrow<Entry>::from(o.alpha * scaled(right))}};
         return;
     }
     if (j < o.n) put(o, row, j, left);
@@ -103,13 +107,16 @@ template <bool Whole, class V, class C>
 __device__ inline void put_run(const Operands<V, C>& o, index_t row, offset_t j, const Sum<V> (&sum)[run_length])
 {
     if constexpr (Whole) {
-        Run<C>* to = run_at(o.c, o.c_row, row, j);
-        Run<C> run = {};
+        using Entry = EntryType<C>;
+        const RowFactor<V, C> scaled(o, row);
+        Run<Entry>* to = run_at(o.c, o.c_row, row, j);
+        Run<Entry> run = {};
         if (o.beta != 0) run = *to;
 #pragma unroll
-        for (int c = 0; c < run_length; ++c)
-            run.value[c] =
-                Narrow<C>::from(o.beta == 0 ? o.alpha * sum[c] : o.alpha * sum[c] + o.beta * widen(run.value[c]));
+        for (int c = 0; c < run_length; ++c) {
+            const Sum<V> product = o.alpha * scaled(sum[c]);
+            run.value[c] = Narrow<Entry>::from(o.beta == 0 ? product : product + o.beta * widen(run.value[c]));
+        }
         *to = run;
     } else {
 #pragma unroll

@@ -296,7 +296,7 @@ __device__ inline void mend_sums(const PanelsView<V>& p, const Operands<V, C>& o
     if (!__any_sync(all_lanes, (none[0] + none[1]) + (none[2] + none[3]) != 0.0f)) return;
 #pragma unroll
     for (int t = 0; t < Columns / 8; ++t) {
-        const Run<float> four = add_entries(p, o, begin, end, slab, lane, j, t);
+        const Run<float> four = add_entries<V, EntryType<C>>(p, o, begin, end, slab, lane, j, t);
         for (int i = 0; i < 4; ++i) sum[t][i] = four.value[i];
     }
 }
@@ -319,7 +319,8 @@ template <int Columns, class V, class C>
 __device__ inline void write_sums(const PanelsView<V>& p, const Operands<V, C>& o, offset_t first_row, offset_t j,
                                   int lane, const float (&sum)[Columns / 8][4])
 {
-    using Some = Together<V, C>;
+    using Entry = EntryType<C>;
+    using Some = Together<V, Entry>;
     constexpr int eights = eights_per_run<V>;
     const bool aligned =
         o.c_col == 1 && o.c_row % Some::count == 0 && reinterpret_cast<std::uintptr_t>(o.c) % sizeof(Some) == 0;
@@ -333,14 +334,16 @@ __device__ inline void write_sums(const PanelsView<V>& p, const Operands<V, C>& 
             return sum[t + k % eights][half * 2 + k / eights];
         };  // the k-th of the run from the t-th eight on
         if (simple) {
-            C* to = o.c + row * o.c_row + column;
+            const RowFactor<V, C> scaled(o, row);
+            Entry* to = o.c + row * o.c_row + column;
 #pragma unroll
             for (int t = 0; t < Columns / 8; t += eights)
 #pragma unroll
                 for (int k = 0; k < 2 * eights; k += Some::count) {
                     Some some;
 #pragma unroll
-                    for (int i = 0; i < Some::count; ++i) some.value[i] = Narrow<C>::from(o.alpha * at(t, k + i));
+                    for (int i = 0; i < Some::count; ++i)
+                        some.value[i] = Narrow<Entry>::from(o.alpha * scaled(at(t, k + i)));
                     *reinterpret_cast<Some*>(to + t * 8 + k) = some;
                 }
         } else {

@@ -25,6 +25,7 @@
 #include "partition/thread_pool.hpp"
 #include "partition/transfers.hpp"
 #include "spmm/arguments.hpp"
+#include "spmm/row_scale.hpp"
 #include "tulle/features.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/partition.hpp"
@@ -46,6 +47,7 @@ struct Member {
     Buffer<offset_t> pointer = {};  // of its rows
     Buffer<index_t> col = {};       // empty where it borrows
     Buffer<V> value = {};
+    Buffer<float> scale = {};             // factors of its rows of C, where it does not borrow them
     std::optional<Plan<V, C>> plan = {};  // none: nothing to do
     index_t columns = 0;                  // of B that it has room for
     Buffer<V> b = {};
@@ -55,7 +57,8 @@ struct Member {
 
     std::size_t bytes() const
     {
-        return pointer.bytes() + col.bytes() + value.bytes() + (plan ? plan->bytes() : 0) + b.bytes() + c.bytes();
+        return pointer.bytes() + col.bytes() + value.bytes() + scale.bytes() + (plan ? plan->bytes() : 0) + b.bytes() +
+               c.bytes();
     }
 };
 
@@ -69,6 +72,7 @@ struct TeamPlan<V, C>::State {
     Buffer<offset_t> wide = {};    // its offsets, where the caller's have 32 bits
     Csr<V> copy = {};              // A transposed by rows
     Buffer<offset_t> source = {};  // for every value of the copy where it stands in the caller's array
+    RowScaleFacts scale = {};      // of Options::row_scale
     SplitChoice choice = {};
     int piece = 0;               // of rows, by all of op(A): a row is added up alike whoever has it
     std::vector<Cut> cuts = {};  // of rows by nonzeros and rows, or of the columns expected
@@ -184,6 +188,20 @@ void bring_rows(State& s, Member<V, C>& m)
     });
 }
 
+// The factors of its rows of C, brought to it unless it borrows them.
+template <class State, class V, class C>
+std::span<const float> bring_scale(State& s, Member<V, C>& m)
+{
+    const std::span<const float> all = s.options.product.row_scale;
+    if (all.empty()) return {};
+    const auto mine =
+        all.subspan(static_cast<std::size_t>(m.part.first_line), static_cast<std::size_t>(m.part.lines()));
+    if (m.borrows) return mine;
+    if (m.scale.empty()) m.ctx.run([&](const auto& q) { m.scale = Buffer<float>(q, std::ssize(mine)); });
+    s.link.up(m.ctx, mine.data(), m.scale.data(), m.scale.size());
+    return std::as_const(m.scale).span();
+}
+
 template <class State, class V, class C>
 void make_room(const State& s, Member<V, C>& m)
 {
@@ -194,11 +212,12 @@ void make_room(const State& s, Member<V, C>& m)
 }
 
 template <class State, class V, class C>
-void deal(State& s, Member<V, C>& m, const Options& wish)
+void deal(State& s, Member<V, C>& m, Options wish)
 {
     for (Signal* signal : {&m.ready, &m.done, &m.taken}) *signal = Signal(m.ctx);
     if (m.part.lines() == 0) return;
     bring_rows(s, m);
+    wish.row_scale = bring_scale(s, m);
     m.columns = std::clamp(wish.n, index_t{1}, most_columns);
     m.plan = Plan<V, C>::make(m.ctx, matrix_of(s, m), wish);
     if (!m.borrows) make_room(s, m);
@@ -348,6 +367,8 @@ TeamPlan<V, C> TeamPlan<V, C>::make(const Team& team, const AnyCsr<V>& given, co
     for (int m = 0; m < team.size(); ++m)
         s->members.push_back({.ctx = team[m], .borrows = team[m].backend() == Backend::cpu});
     if (s->transposed()) s->copy = turn(host, a, s->source);
+    require_row_scale<V>(options.product.row_scale, s->rows().rows);
+    s->scale = inspect_row_scale(host, options.product.row_scale);
     const bool deterministic = partition::is_deterministic(team);
     s->choice = decide(*s, sizeof(V), deterministic);
     s->piece = piece_of(*s, sizeof(V));
@@ -396,6 +417,7 @@ void TeamPlan<V, C>::update_values(const AnyCsr<V>& given)
         Member<V, C>& m = s[number];
         if (!m.plan) return;
         if (!m.borrows) s.link.up(m.ctx, s.rows().value + m.part.begin, m.value.data(), m.part.nonzeros());
+        bring_scale(s, m);
         m.plan->update_values(matrix_of(s, m));
     });
 }
@@ -471,7 +493,8 @@ std::string TeamPlan<V, C>::describe() const
                " of A and B to the members in a call by rows, ",
                human_bytes(static_cast<std::size_t>(s.choice.by_columns)), " by columns",
                "\n  parts:  the largest has ", fixed(imbalance(), 3), " times the mean of ",
-               split == SplitBy::rows ? "nonzeros and rows" : "columns", "\n  order:  ", bits_text(s.members, split),
+               split == SplitBy::rows ? "nonzeros and rows" : "columns",
+               row_scale_text(s.options.product.row_scale, s.scale), "\n  order:  ", bits_text(s.members, split),
                "\n  keeps:  ", human_bytes(bytes()), " beside the matrix");
     text += matrix::widened_text(s.wide.bytes());
     for (const TeamPart& p : parts())

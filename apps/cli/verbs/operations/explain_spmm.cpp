@@ -323,7 +323,7 @@ void explain_as(const Session& session, const ExplainSpmmOptions& options)
 {
     const SpmmOptions& o = options.product;
     const Context host = session.host();
-    const Loaded<LoadedAs<V>> loaded = load_for<V>(session, host, o.a);
+    const Loaded<LoadedAs<V>> loaded = load_for<V>(session, host, o.a, o.scale != "off");
     const auto given = loaded.matrix.view();
     const Csr<LoadedAs<V>> turned = o.transpose ? transpose(host, given) : Csr<LoadedAs<V>>{};
     const auto a = o.transpose ? turned.view() : given;

@@ -11,6 +11,7 @@
 #include "apps/cli/verbs/operations/measure_team.hpp"
 #include "base/hash.hpp"
 #include "tulle/features.hpp"
+#include "tulle/narrow.hpp"
 #include "tulle/spmm_team.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
@@ -60,16 +61,30 @@ spmm::Options options_of(const SpmmOptions& o, const Context& ctx, const DensePr
     return wish;
 }
 
+// The factor of each nonzero: that of its row of op(A).
+template <class V>
+std::vector<double> factors_of(const DenseProblem<V>& p, bool transpose)
+{
+    std::vector<double> factor(static_cast<std::size_t>(p.a.nonzeros), 1.0);
+    if (p.row_scale.empty()) return factor;
+    for (index_t i = 0; i < p.a.rows; ++i)
+        for (offset_t k = p.a.row_begin[i]; k < p.a.row_begin[i + 1]; ++k)
+            factor[static_cast<std::size_t>(k)] = p.row_scale[static_cast<std::size_t>(transpose ? p.a.col[k] : i)];
+    return factor;
+}
+
 // Some columns of C beside plain products of doubles. Magnitudes are products of weights, which differ from the numbers
 // on tensor cores only.
 template <class V>
 Verdict check(const DenseProblem<V>& p, const SpmmOptions& o, const std::vector<ResultOf<V>>& c, bool tensor)
 {
     const auto weight = [&](V v) { return static_cast<double>(error_bound::weight(v, tensor)); };
+    const std::vector<double> factor = factors_of(p, o.transpose);
     std::vector<double> value, value_weight;
-    std::transform(p.value.begin(), p.value.end(), std::back_inserter(value),
-                   [](V v) { return static_cast<double>(v); });
-    std::transform(p.value.begin(), p.value.end(), std::back_inserter(value_weight), weight);
+    std::transform(p.value.begin(), p.value.end(), factor.begin(), std::back_inserter(value),
+                   [](V v, double f) { return static_cast<double>(v) * f; });
+    std::transform(p.value.begin(), p.value.end(), factor.begin(), std::back_inserter(value_weight),
+                   [&](V v, double f) { return weight(v) * f; });
     const auto matrix = [&](const std::vector<double>& numbers) {
         return CsrView<double>{p.a.rows, p.a.cols,       p.a.nonzeros, p.a.row_begin,
                                p.a.col,  numbers.data(), p.a.sorted,   p.a.unique};
@@ -97,6 +112,19 @@ Verdict check(const DenseProblem<V>& p, const SpmmOptions& o, const std::vector<
     return worst;
 }
 
+// Values of 16 bits, with powers of two of rows.
+template <class V>
+void narrow_values(const SpmmOptions& o, DenseProblem<V>& p)
+{
+    const auto narrowed = narrow<V>(Context::cpu(), p.a,
+                                    {.scaling = parse_scaling(o.scale),
+                                     .op = o.transpose ? tulle::Op::transpose : tulle::Op::none,
+                                     .checked = false});
+    p.value.assign(narrowed.value.data(), narrowed.value.data() + narrowed.value.size());
+    p.row_scale.assign(narrowed.row_scale.data(), narrowed.row_scale.data() + narrowed.row_scale.size());
+    if (o.scale != "off") p.zeroed = narrowed.zeroed;  // else reported by the reader
+}
+
 }  // namespace
 
 template <class V>
@@ -108,8 +136,8 @@ DenseProblem<V> make_problem(const CsrView<LoadedAs<V>>& a, const SpmmOptions& o
                       .c = {},
                       .rows = o.transpose ? a.cols : a.rows,
                       .cols = o.transpose ? a.rows : a.cols};
-    std::transform(a.value, a.value + a.nonzeros, std::back_inserter(p.value),
-                   [](auto v) { return static_cast<V>(v); });
+    if constexpr (sizeof(V) == 2) narrow_values(o, p);
+    else p.value.assign(a.value, a.value + a.nonzeros);
     const auto number = [&](std::uint64_t which, std::size_t k) { return 2 * unit(hash_of(o.seed, which, k)) - 1; };
     p.b.resize(static_cast<std::size_t>(p.cols) * static_cast<std::size_t>(o.n));
     p.c.resize(static_cast<std::size_t>(p.rows) * static_cast<std::size_t>(o.n));
@@ -126,9 +154,12 @@ DenseResult measure_product(const Context& ctx, const DenseProblem<V>& p, const 
     const Csr<V> a = to_device(ctx, p.matrix());
     const auto b = to_device<V>(ctx, std::span<const V>(p.b));
     auto c = to_device<C>(ctx, std::span<const C>(p.c));
+    const auto row_scale = to_device<float>(ctx, std::span<const float>(p.row_scale));
+    spmm::Options wish = options_of(o, ctx, p);
+    wish.row_scale = row_scale.span();
     DenseResult result{.backend = ctx.name(), .policy = {}, .description = {}};
     const double begin = trace::now();
-    const auto plan = spmm::Plan<V, C>::make(ctx, a.view(), options_of(o, ctx, p));
+    const auto plan = spmm::Plan<V, C>::make(ctx, a.view(), wish);
     ctx.synchronize();
     result.plan_seconds = trace::now() - begin;
     const auto run = [&] {
@@ -157,9 +188,10 @@ DenseResult measure_on_team(const Session& session, const Context& like, const D
     using Scalar = spmm::Sum<V>;
     const Team team = team_like(session, like, o.devices);
     DenseResult result{.backend = fmt::format("{} x {}", team.size(), team[0].name()), .policy = {}, .description = {}};
+    spmm::Options wish = options_of(o, like, p);
+    wish.row_scale = p.row_scale;
     const double begin = trace::now();
-    auto plan = spmm::TeamPlan<V, C>::make(team, p.matrix(),
-                                           {.product = options_of(o, like, p), .split = spmm::parse_split(o.split)});
+    auto plan = spmm::TeamPlan<V, C>::make(team, p.matrix(), {.product = wish, .split = spmm::parse_split(o.split)});
     result.plan_seconds = trace::now() - begin;
     std::vector<C> c = p.c;
     const auto run = [&] {

@@ -12,6 +12,8 @@
 
 #include "apps/cli/support/reference.hpp"
 #include "apps/cli/verbs/operations/spmm.hpp"
+#include "tulle/error.hpp"
+#include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 
 namespace tulle::cli {
@@ -21,11 +23,12 @@ using ResultOf = std::conditional_t<sizeof(V) == 2, float, V>;
 template <class V>
 using LoadedAs = std::conditional_t<sizeof(V) == 8, double, float>;
 
-// The matrix as it is loaded, with a report of what the conversion to V will lose.
+// The matrix as it is loaded, with a report of what the conversion to V will lose unless its rows are scaled.
 template <class V>
-Loaded<LoadedAs<V>> load_for(const Session& session, const Context& host, Source source)
+Loaded<LoadedAs<V>> load_for(const Session& session, const Context& host, Source source, bool scaled = false)
 {
-    source.narrow = std::is_same_v<V, Float16>    ? io::Narrow::f16
+    source.narrow = scaled                        ? io::Narrow::no
+                    : std::is_same_v<V, Float16>  ? io::Narrow::f16
                     : std::is_same_v<V, Bfloat16> ? io::Narrow::bf16
                                                   : io::Narrow::no;
     return load<LoadedAs<V>>(session, host, source);
@@ -37,7 +40,9 @@ struct DenseProblem {
     CsrView<LoadedAs<V>> a;
     std::vector<V> value, b;
     std::vector<ResultOf<V>> c;
-    index_t rows = 0, cols = 0;  // of op(A)
+    index_t rows = 0, cols = 0;         // of op(A)
+    std::vector<float> row_scale = {};  // powers of two of the rows of op(A); empty: none
+    offset_t zeroed = 0;                // values that are too small beside the largest of their row
 
     CsrView<V> matrix() const
     {
@@ -45,9 +50,23 @@ struct DenseProblem {
     }
 };
 
-// B and C from the seed.
+// B and C from the seed; rows of A are scaled as the options say.
 template <class V>
 DenseProblem<V> make_problem(const CsrView<LoadedAs<V>>& a, const SpmmOptions& options);
+
+// Warns of values that became zero though rows were scaled; FormatError where nothing may be lost.
+template <class V>
+void report_zeroed(const Session& session, const Source& source, const DenseProblem<V>& problem)
+{
+    if (problem.zeroed == 0) return;
+    const std::string message =
+        concat(source.text, ": ", grouped(problem.zeroed),
+               problem.zeroed == 1 ? " value is too small beside the largest one of its row and became zero"
+                                   : " values are too small beside the largest ones of their rows and became zero");
+    require<FormatError>(!source.strict, message, "use a wider --type, or not --strict");
+    session.console.say("warning: " + message);
+    session.warnings->push_back({"underflow", message, {.count = problem.zeroed}});
+}
 
 struct DenseResult {
     std::string backend, policy, description;

@@ -56,8 +56,9 @@ void report(const Session& session, const SpmmOptions& o, const CsrView<V>& a, c
 template <class V>
 void run_as(const Session& session, const SpmmOptions& o)
 {
-    const Loaded<LoadedAs<V>> loaded = load_for<V>(session, session.host(), o.a);
+    const Loaded<LoadedAs<V>> loaded = load_for<V>(session, session.host(), o.a, o.scale != "off");
     const DenseProblem<V> p = make_problem<V>(loaded.matrix.view(), o);
+    report_zeroed(session, o.a, p);
     std::vector<DenseResult> results;
     for (const Context& ctx : session.contexts(o.backend)) {
         const Activity work(session.console, "multiplying");
@@ -102,6 +103,11 @@ void add_run_spmm(Parser& parser, CLI::App* run, SpmmOptions& o)
     verb->add_option("--type", o.type, "f64 (the default), f32, tf32, f16 or bf16; the last two with sums and C in f32")
         ->check(one_of({"f64", "f32", "tf32", "f16", "bf16"}))
         ->option_text("TYPE");
+    verb->add_option("--scale", o.scale,
+                     "with f16 and bf16: divide rows of A by powers of two, taken back when C is written: auto (the "
+                     "default; rows with values that do not fit the type), rows (all) or off")
+        ->check(one_of({"auto", "off", "rows"}))
+        ->option_text("WHICH");
     verb->add_option("--backend", o.backend, "cpu (the default), cuda or all")
         ->check(one_of({"cpu", "cuda", "all"}))
         ->option_text("WHERE");
@@ -142,6 +148,8 @@ void add_run_spmm(Parser& parser, CLI::App* run, SpmmOptions& o)
     verb->add_option("--seed", o.seed, "of B and C")->option_text("N");
     parser.device(verb, [&o] { return o.backend != "cpu"; });
     parser.verbose(verb);
+    parser.effective(
+        verb, "--scale", [&o] { return o.type == "f16" || o.type == "bf16"; }, "without --type f16 or bf16");
     parser.effective(
         verb, "--delta", [&o] { return o.kernel == "tiles"; }, "without --kernel tiles");
     parser.effective(

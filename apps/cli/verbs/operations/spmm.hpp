@@ -20,6 +20,7 @@ struct SpmmOptions {
     std::string kernel, order;                  // empty: tulle chooses
     double delta = -1;                          // tiles: dense above this density; negative: tulle chooses
     bool search = false;                        // tiles: deltas are tried
+    std::string scale = "auto";                 // f16, bf16: which rows are scaled: auto, off, rows
     bool transpose = false, verify = false;
     double alpha = 1, beta = 0;
     double expected_calls = 100;
