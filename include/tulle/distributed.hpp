@@ -330,6 +330,59 @@ double norm(const DistVector<V>& x)
     return norm<V>(x.cluster(), x.local());
 }
 
+/// Rows in another order, cut into parts.
+struct RowOrder {
+    std::vector<index_t> order;  ///< row order[k] comes k-th; inside a part, rows keep their order
+    Cuts cuts;                   ///< where parts begin in the new order
+};
+
+/// Parts of rows by METIS: about equally many rows and nonzeros together, and few columns that other parts need. METIS
+/// is loaded when this is called (libmetis.so.5, or the library that the environment variable TULLE_METIS names).
+/// Deterministic. Local.
+/// @param a a square matrix on the host.
+/// @param parts how many; with one, or as many as rows, the order stays.
+/// @throws ShapeError if A is not square; NotBuilt if METIS cannot be loaded; ValueError if it cannot take the graph.
+template <class V>
+TULLE_API RowOrder metis_order(const CsrView<V>& a, int parts);
+
+/// A distributed matrix whose rows and columns METIS has ordered, so that ranks need less from each other. The order is
+/// kept: vectors move there and back.
+/// @code
+/// auto parts = tulle::mpi::Repartition<double>::make(A);
+/// tulle::mpi::DistVector<double> x(cluster, parts.matrix().col_cuts()), y(cluster, parts.matrix().row_cuts());
+/// parts.move(my_x, x);
+/// tulle::mpi::SpmvPlan<double>::make(parts.matrix()).run(x.local(), y.local());
+/// parts.move_back(y, my_y);
+/// @endcode
+/// @tparam V float or double.
+template <class V>
+class TULLE_API Repartition {
+    static_assert(detail::require_value<V>());
+
+public:
+    /// Orders and distributes a copy of the matrix; it passes through rank 0. Entries of rows keep their order: with
+    /// the same lanes, products have the bits of the given matrix.
+    /// @throws ShapeError if A is not square or its columns are distributed otherwise than its rows; others as
+    /// metis_order(), on all ranks.
+    static Repartition make(const DistCsr<V>& a);
+
+    /// The matrix in the new order. Local.
+    const DistCsr<V>& matrix() const;
+    /// Numbers in the caller's order of the rows that this rank has now, ascending. Local.
+    std::span<const global_t> rows() const;
+    /// Brings a vector with the cuts of the given matrix to the new order.
+    /// @throws ShapeError if a vector has other cuts.
+    void move(const DistVector<V>& x, DistVector<V>& moved) const;
+    /// Brings a vector with the cuts of matrix() to the caller's order.
+    /// @throws ShapeError if a vector has other cuts.
+    void move_back(const DistVector<V>& y, DistVector<V>& original) const;
+
+private:
+    struct State;
+    explicit Repartition(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
+};
+
 /// Options of cg().
 struct CgOptions {
     solve::Stop stop = {};  ///< when to end; `seconds` is not used, as clocks of ranks differ
