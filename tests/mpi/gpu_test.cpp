@@ -27,7 +27,7 @@ protected:
     static void on_gpus(const F& f)
     {
         const int gpus = static_cast<int>(cuda_devices().size());
-        on_ranks(GetParam(), f, {.deadline = 120}, [&](int rank) { return Context::cuda(rank % gpus); });
+        on_ranks(GetParam(), f, {.deadline = 60}, [&](int rank) { return Context::cuda(rank % gpus); });
     }
 };
 
