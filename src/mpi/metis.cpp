@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows in parts by METIS (Karypis, Kumar, doi:10.1137/S1064827595287997), which is loaded when it is first wanted: the
-// library is not linked with it. The graph has an edge where A or its transpose has an entry, and vertices weigh as much
-// as their rows.
+// library is not linked with it. The graph has an edge where A or its transpose has an entry, and vertices weigh as
+// much as their rows.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -25,8 +25,8 @@ template <class Index>
 struct Metis {
     int (*set_default_options)(Index* options) = nullptr;
     int (*part_graph_kway)(Index* vertices, Index* constraints, Index* begin, Index* neighbour, Index* weight,
-                           Index* size, Index* edge_weight, Index* parts, void* targets, void* imbalance, Index* options,
-                           Index* cut, Index* part) = nullptr;
+                           Index* size, Index* edge_weight, Index* parts, void* targets, void* imbalance,
+                           Index* options, Index* cut, Index* part) = nullptr;
 };
 
 void* load_metis()
@@ -127,8 +127,8 @@ RowOrder metis_order(const CsrView<V>& a, int parts)
     std::iota(order.order.begin(), order.order.end(), index_t{0});
     if (parts == 1 || parts >= a.rows) return order;  // nothing to choose
     void* const library = load_metis();
-    const std::vector<index_t> part =
-        has_wide_integers(library) ? parts_by<std::int64_t>(library, a, parts) : parts_by<std::int32_t>(library, a, parts);
+    const std::vector<index_t> part = has_wide_integers(library) ? parts_by<std::int64_t>(library, a, parts)
+                                                                 : parts_by<std::int32_t>(library, a, parts);
     std::stable_sort(order.order.begin(), order.order.end(), [&](index_t i, index_t j) {
         return part[static_cast<std::size_t>(i)] < part[static_cast<std::size_t>(j)];
     });

@@ -37,9 +37,9 @@ Csr<V> in_order(const CpuQueue& q, const CsrView<V>& a, const std::vector<index_
 template <class V>
 struct Repartition<V>::State {
     DistCsr<V> given, matrix;
-    std::vector<global_t> rows;      // of this rank, numbers in the caller's order
-    std::vector<offset_t> from;      // which of them were on each rank
-    ByRank<global_t> asked;          // rows of the caller's distribution that each rank has now
+    std::vector<global_t> rows;  // of this rank, numbers in the caller's order
+    std::vector<offset_t> from;  // which of them were on each rank
+    ByRank<global_t> asked;      // rows of the caller's distribution that each rank has now
 
     global_t first() const { return given.row_cuts()[static_cast<std::size_t>(given.cluster().rank())]; }
 };
@@ -65,7 +65,8 @@ Repartition<V> Repartition<V>::make(const DistCsr<V>& a)
     DistCsr<V> matrix = DistCsr<V>::scatter(cluster, ordered.view(), 0, order.cuts);
     const Cuts& cuts = matrix.row_cuts();
     const auto me = static_cast<std::size_t>(cluster.rank());
-    auto state = std::make_unique<State>(State{a, matrix, {all.begin() + cuts[me], all.begin() + cuts[me + 1]}, {}, {}});
+    auto state =
+        std::make_unique<State>(State{a, matrix, {all.begin() + cuts[me], all.begin() + cuts[me + 1]}, {}, {}});
     for (const global_t cut : a.row_cuts())
         state->from.push_back(std::lower_bound(state->rows.begin(), state->rows.end(), cut) - state->rows.begin());
     state->asked = exchange(cluster, "repartition", ByRank<global_t>{state->from, state->rows});
