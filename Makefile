@@ -68,6 +68,9 @@ cluster-test:
 	cmake --build $(BUILD) -j $(JOBS) --target tulle_petsc petsc_programs mpi_checks tulle-mpi $(QUIET)
 	petsc/tests/run $(BUILD)
 	mpi/tests/run $(BUILD)
+	cmake --preset sim >build/sim.configure.log
+	cmake --build build/sim -j $(JOBS) --target mpi_checks tulle-mpi >build/sim.log 2>&1 || { cat build/sim.log; exit 1; }
+	mpi/tests/run build/sim --gpu
 
 bench:
 	@tools/setup test

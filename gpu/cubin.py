@@ -19,7 +19,7 @@ UNSTABLE = re.compile(r"\d+_GLOBAL__N__[0-9a-f]{8}_\d+_(\w+?)_cu_[0-9a-f]{8}(?:_
 CODE = (".text.", ".nv.constant", ".nv.shared.", ".nv.global.init")
 
 
-SUITES = ["base", "device", "mma", "prim", "matrix", "partition", "spmv", "spmv_multi", "spmm", "spmm_multi", "spmm_order", "spgemm", "sptrsv", "sddmm", "factor", "graph", "amg", "vector", "solve"]
+SUITES = ["base", "device", "mma", "prim", "matrix", "partition", "spmv", "spmv_multi", "spmm", "spmm_multi", "spmm_order", "spgemm", "sptrsv", "sddmm", "factor", "graph", "amg", "vector", "solve", "mpi_gpu"]
 TOOLS = ["memcheck", "racecheck", "synccheck", "initcheck"]
 # What each tool has to look at: all suites on a GPU, but initcheck none whose tests are of teams alone (gpu/run says why).
 PAIRS = [(tool, suite) for tool in TOOLS for suite in SUITES[1:] if not (tool == "initcheck" and suite.endswith("_multi"))]
@@ -27,7 +27,7 @@ PAIRS = [(tool, suite) for tool in TOOLS for suite in SUITES[1:] if not (tool ==
 
 def folder_of(suite):
     """Where its test program lies, and under src/ the kernels it is about."""
-    return {"mma": "simt", "spmv_multi": "spmv", "spmm_multi": "spmm", "spmm_order": "spmm"}.get(suite, suite)
+    return {"mma": "simt", "spmv_multi": "spmv", "spmm_multi": "spmm", "spmm_order": "spmm", "mpi_gpu": "mpi"}.get(suite, suite)
 
 
 def code_of(kernels, suite):

@@ -293,9 +293,9 @@ void add_partition(Parser& parser, PartitionOptions& o)
     parser.matrix(verb, o.matrix);
     verb->add_option("-n,--ranks", o.ranks, "how many (4)")->check(CLI::Range(1, 1 << 20))->option_text("N");
     verb->add_option("--method", o.method,
-                     "nonzeros (the default, as tulle::mpi: equally many rows and nonzeros together) or rows (equally "
-                     "many rows)")
-        ->check(one_of({"nonzeros", "rows"}))
+                     "nonzeros (the default, as tulle::mpi: equally many rows and nonzeros together), rows (equally "
+                     "many rows) or metis (ordered by METIS for a small halo)")
+        ->check(one_of({"nonzeros", "rows", "metis"}))
         ->option_text("HOW");
     verb->add_option("--link", o.link, "GB/s of each rank to others, assumed (12.5)")
         ->check(positive())
@@ -306,6 +306,8 @@ void add_partition(Parser& parser, PartitionOptions& o)
     verb->add_option("--memory", o.memory, "GB/s that a rank reads from its memory, assumed (20)")
         ->check(positive())
         ->option_text("GB/S");
+    verb->add_option("--plot", o.plot, "draw the rows in the colours of their ranks, .png, .svg or .pdf")
+        ->option_text("FILE");
     parser.when(verb, [&o](const Session& session) { partition_rows(session, o); });
 }
 

@@ -85,7 +85,7 @@ void plan_spmv(const Session& session, const PlanOptions& options);
 
 struct PartitionOptions {
     Source matrix;
-    std::string method = "nonzeros";
+    std::string method = "nonzeros", plot;
     int ranks = 4;
     double link = 12.5, latency = 2, memory = 20;  // GB/s, microseconds, GB/s: assumed
 };

@@ -85,9 +85,9 @@ inline constexpr int lost_rank_exit_code = 5;
 class TULLE_API Cluster {
 public:
     /// @param transport how messages travel; tulle/mpi.hpp makes one.
-    /// @param ctx where this rank works: a context on the CPU.
+    /// @param ctx where this rank works: all ranks on CPUs, or all on GPUs.
     /// @param options see ClusterOptions.
-    /// @throws ValueError if the context is not on the CPU or TULLE_MPI_DEADLINE is not a number.
+    /// @throws ValueError if TULLE_MPI_DEADLINE is not a number.
     Cluster(std::unique_ptr<Transport> transport, const Context& ctx, const ClusterOptions& options = {});
 
     /// Number of this rank, from 0.

@@ -14,6 +14,10 @@
 /// Every rank has consecutive rows; row_cuts() tells which. x is distributed by col_cuts(), for square matrices the
 /// same. Results of products, transposes, dot() and, with a preconditioner that does not depend on the cuts, cg() have
 /// the same bits for any number of ranks and any cuts. All functions are collective unless they say "local".
+///
+/// The context of the cluster may be on a GPU; several ranks may share one. Matrices stay in host memory, and plans
+/// keep copies on the GPU; vectors given to products, dot(), norm() and cg() are in its memory, as those of DistVector.
+/// Messages are staged through page-locked host memory.
 #pragma once
 
 #include <cstddef>
@@ -133,7 +137,7 @@ private:
     std::shared_ptr<State> state_;
 };
 
-/// A vector distributed by cuts.
+/// A vector distributed by cuts, in the memory of the cluster's context.
 /// @tparam V float or double.
 template <class V>
 class TULLE_API DistVector {
@@ -153,10 +157,15 @@ public:
     global_t size() const { return cuts_.back(); }
     /// Number of the first entry of this rank. Local.
     global_t first() const { return cuts_[static_cast<std::size_t>(cluster_.rank())]; }
-    /// The entries of this rank. Local.
+    /// The entries of this rank, in the memory of the context. Local.
     std::span<V> local() { return entry_.span(); }
     /// The entries of this rank. Local.
     std::span<const V> local() const { return entry_.span(); }
+    /// Takes the entries of this rank from the host; waits. Local.
+    /// @throws ShapeError if there are more or fewer.
+    void upload(std::span<const V> host);
+    /// A copy of the entries of this rank on the host; waits. Local.
+    std::vector<V> download() const;
     /// The whole vector on rank `root`; other ranks get an empty one.
     std::vector<V> gather(int root = 0) const;
 
@@ -166,11 +175,18 @@ private:
     Buffer<V> entry_;
 };
 
+/// Seconds of the phases of a product on this rank, one after the other.
+struct PhaseTimes {
+    double pack = 0;      ///< takes x and collects what other ranks need; on a GPU, to page-locked host memory
+    double exchange = 0;  ///< messages; on a GPU, ghosts to the GPU as well
+    double product = 0;   ///< all rows
+};
+
 /// Options of SpmvPlan.
 struct SpmvOptions {
     Op op = Op::none;  ///< transpose: the plan keeps a transposed copy
-    /// Lanes of the row kernel (spmv::Policy::lanes); empty: chosen from the whole matrix as a deterministic context of
-    /// one thread does.
+    /// Lanes of the row kernel (spmv::Policy::lanes); empty: chosen from the whole matrix, on CPUs as a deterministic
+    /// context of one thread does.
     std::optional<int> lanes = {};
 };
 
@@ -183,7 +199,7 @@ class TULLE_API SpmvPlan {
 
 public:
     /// Prepares the product; keeps the matrix.
-    /// @throws ValueError if the lanes are not 1, 2, 4 or 8; OutOfMemory.
+    /// @throws ValueError if the lanes are not 1, 2, 4 or 8, on GPUs 16 or 32; OutOfMemory.
     static SpmvPlan make(const DistCsr<V>& a, const SpmvOptions& options = {});
 
     /// y = alpha op(A) x + beta y; alpha and beta are the same on all ranks.
@@ -195,6 +211,8 @@ public:
     void run(V alpha, std::span<const V> x, V beta, std::span<V> y);
     /// y = op(A) x.
     void run(std::span<const V> x, std::span<V> y) { run(V(1), x, V(0), y); }
+    /// y = op(A) x with a wait after every phase, so that nothing overlaps.
+    PhaseTimes run_timed(std::span<const V> x, std::span<V> y);
     /// The local part of x where the plan reads it. Local.
     std::span<V> x();
     /// Takes the new values of the matrix.
@@ -236,6 +254,10 @@ public:
     /// @param c the local rows, row after row.
     /// @throws ShapeError if sizes do not fit; only on the ranks concerned.
     void run(V alpha, std::span<const V> b, V beta, std::span<V> c);
+    /// C = op(A) B with a wait after every phase, so that nothing overlaps.
+    PhaseTimes run_timed(std::span<const V> b, std::span<V> c);
+    /// The policy of all ranks: one process with this policy gives the same bits. Local.
+    const spmm::Policy& policy() const;
     /// The local rows of B where the plan reads them. Local.
     std::span<V> b();
     /// Takes the new values of the matrix.
@@ -307,6 +329,59 @@ double norm(const DistVector<V>& x)
 {
     return norm<V>(x.cluster(), x.local());
 }
+
+/// Rows in another order, cut into parts.
+struct RowOrder {
+    std::vector<index_t> order;  ///< row order[k] comes k-th; inside a part, rows keep their order
+    Cuts cuts;                   ///< where parts begin in the new order
+};
+
+/// Parts of rows by METIS: about equally many rows and nonzeros together, and few columns that other parts need. METIS
+/// is loaded when this is called (libmetis.so.5, or the library that the environment variable TULLE_METIS names).
+/// Deterministic. Local.
+/// @param a a square matrix on the host.
+/// @param parts how many; with one, or as many as rows, the order stays.
+/// @throws ShapeError if A is not square; NotBuilt if METIS cannot be loaded; ValueError if it cannot take the graph.
+template <class V>
+TULLE_API RowOrder metis_order(const CsrView<V>& a, int parts);
+
+/// A distributed matrix whose rows and columns METIS has ordered, so that ranks need less from each other. The order is
+/// kept: vectors move there and back.
+/// @code
+/// auto parts = tulle::mpi::Repartition<double>::make(A);
+/// tulle::mpi::DistVector<double> x(cluster, parts.matrix().col_cuts()), y(cluster, parts.matrix().row_cuts());
+/// parts.move(my_x, x);
+/// tulle::mpi::SpmvPlan<double>::make(parts.matrix()).run(x.local(), y.local());
+/// parts.move_back(y, my_y);
+/// @endcode
+/// @tparam V float or double.
+template <class V>
+class TULLE_API Repartition {
+    static_assert(detail::require_value<V>());
+
+public:
+    /// Orders and distributes a copy of the matrix; it passes through rank 0. Entries of rows keep their order: with
+    /// the same lanes, products have the bits of the given matrix.
+    /// @throws ShapeError if A is not square or its columns are distributed otherwise than its rows; others as
+    /// metis_order(), on all ranks.
+    static Repartition make(const DistCsr<V>& a);
+
+    /// The matrix in the new order. Local.
+    const DistCsr<V>& matrix() const;
+    /// Numbers in the caller's order of the rows that this rank has now, ascending. Local.
+    std::span<const global_t> rows() const;
+    /// Brings a vector with the cuts of the given matrix to the new order.
+    /// @throws ShapeError if a vector has other cuts.
+    void move(const DistVector<V>& x, DistVector<V>& moved) const;
+    /// Brings a vector with the cuts of matrix() to the caller's order.
+    /// @throws ShapeError if a vector has other cuts.
+    void move_back(const DistVector<V>& y, DistVector<V>& original) const;
+
+private:
+    struct State;
+    explicit Repartition(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
+};
 
 /// Options of cg().
 struct CgOptions {

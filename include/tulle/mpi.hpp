@@ -116,10 +116,26 @@ private:
     int rank_ = 0, ranks_ = 1;
 };
 
+/// A context on the GPU of this rank: ranks of a host take its GPUs in turn, and share them where there are fewer.
+/// Collective.
+/// @throws NotBuilt without the CUDA backend; DeviceError if the host has no usable GPU; only on the ranks concerned.
+inline Context gpu_of_rank(MPI_Comm comm)
+{
+    MPI_Comm host = MPI_COMM_NULL;
+    int rank = 0, number = 0;
+    MPI_Comm_rank(comm, &rank);
+    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host) == MPI_SUCCESS) {
+        MPI_Comm_rank(host, &number);
+        MPI_Comm_free(&host);
+    }
+    const int gpus = static_cast<int>(cuda_devices().size());
+    return Context::cuda(gpus > 0 ? number % gpus : 0);  // without GPUs it tells why
+}
+
 /// A cluster of the ranks of a communicator, which is duplicated. Collective. The cluster and all that was made with it
 /// must be gone before MPI_Finalize.
 /// @param comm an intracommunicator.
-/// @param ctx where this rank works: a context on the CPU.
+/// @param ctx where this rank works: all ranks on CPUs, or all on GPUs.
 /// @param options see ClusterOptions.
 /// @throws ValueError as Cluster; std::runtime_error if MPI refuses the communicator.
 inline Cluster cluster(MPI_Comm comm, const Context& ctx, const ClusterOptions& options = {})

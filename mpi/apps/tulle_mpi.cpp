@@ -5,11 +5,13 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tulle/error.hpp"
@@ -17,6 +19,7 @@
 #include "tulle/io.hpp"
 #include "tulle/mpi.hpp"
 #include "tulle/text.hpp"
+#include "tulle/transfer.hpp"
 
 namespace {
 
@@ -25,6 +28,8 @@ using namespace tulle;
 constexpr const char* help =
     "usage: mpirun -n RANKS tulle-mpi spmv|spmm|spgemm|solve MATRIX [options]\n\n"
     "MATRIX is a file of any format that tulle reads, or a generator like stencil7:50.\n\n"
+    "  --backend WHERE   cpu (the default) or cuda: GPUs by the rank on its host, shared where there are fewer\n"
+    "  --json            one JSON object, with the times of pack, exchange and product of every rank\n"
     "  --verify          compare with one process, bit by bit; exit code 1 if they differ\n"
     "  --repeat N        timed runs; the shortest counts (10)\n"
     "  --n N             spmm: columns of B (32)\n"
@@ -41,7 +46,7 @@ public:
 
 struct Wishes {
     std::string operation, matrix;
-    bool verify = false, transpose = false, help = false;
+    bool verify = false, transpose = false, help = false, json = false, cuda = false;
     int repeat = 10;
     index_t n = 32;
     std::size_t budget = Memory::unlimited;
@@ -57,6 +62,13 @@ double number_of(const std::string& option, const char* text, double least)
     return number;
 }
 
+bool is_cuda(const std::string& backend)
+{
+    require<UsageError>(backend == "cpu" || backend == "cuda",
+                        [&] { return concat("--backend cannot be '", backend, "'"); });
+    return backend == "cuda";
+}
+
 Wishes parse(int argc, char** argv)
 {
     Wishes w;
@@ -70,6 +82,8 @@ Wishes parse(int argc, char** argv)
         if (word == "--help" || word == "-h") w.help = true;
         else if (word == "--verify") w.verify = true;
         else if (word == "--transpose") w.transpose = true;
+        else if (word == "--json") w.json = true;
+        else if (word == "--backend") w.cuda = is_cuda(next());
         else if (word == "--repeat") w.repeat = static_cast<int>(number_of(word, next(), 1));
         else if (word == "--n") w.n = static_cast<index_t>(number_of(word, next(), 1));
         else if (word == "--budget") w.budget = parse_bytes(next());
@@ -119,9 +133,10 @@ double shortest(const mpi::Cluster& cluster, int repeat, const F& f)
 
 void fill(mpi::DistVector<double>& x)
 {
-    for (std::size_t i = 0; i < x.local().size(); ++i)
-        x.local()[i] =
-            io::pattern_value(static_cast<index_t>((x.first() + static_cast<mpi::global_t>(i)) % max_index), 1);
+    std::vector<double> host(x.local().size());
+    for (std::size_t i = 0; i < host.size(); ++i)
+        host[i] = io::pattern_value(static_cast<index_t>((x.first() + static_cast<mpi::global_t>(i)) % max_index), 1);
+    x.upload(host);
 }
 
 // The same vector as many times as there are columns, row by row; cuts of its entries.
@@ -131,11 +146,52 @@ mpi::Cuts times(mpi::Cuts cuts, index_t n)
     return cuts;
 }
 
+constexpr int phases = 3;
+constexpr std::array phase_names{"pack", "exchange", "product"};
+
 struct Result {
     double seconds = 0;
     std::string note;
     bool checked = false, same = true;
+    std::vector<double> times = {};  // on rank 0: seconds of the phases, rank after rank
 };
+
+// The shortest of some runs of each phase, of all ranks on rank 0.
+template <class F>
+std::vector<double> phase_times(const mpi::Cluster& cluster, int repeat, const F& run_timed)
+{
+    std::vector<double> best(phases, 1e300);
+    for (int i = 0; i < repeat; ++i) {
+        cluster.sum(0);
+        const mpi::PhaseTimes t = run_timed();
+        best = {std::min(best[0], t.pack), std::min(best[1], t.exchange), std::min(best[2], t.product)};
+    }
+    mpi::DistVector<double> all(cluster, times(mpi::even_cuts(cluster.ranks(), cluster.ranks()), phases));
+    all.upload(best);
+    return all.gather();
+}
+
+std::string text_of(const std::vector<double>& times)
+{
+    std::string text;
+    for (std::size_t p = 0; p < phases && !times.empty(); ++p) {
+        double slowest = 0;
+        for (std::size_t k = p; k < times.size(); k += phases) slowest = std::max(slowest, times[k]);
+        text += concat(p == 0 ? "; slowest rank: " : ", ", phase_names[p], " ", fixed(slowest * 1e6, 1), " us");
+    }
+    return text;
+}
+
+std::string json_of(const std::vector<double>& times)
+{
+    std::string text;
+    for (std::size_t k = 0; k < times.size(); ++k)
+        text += concat(k % phases > 0 ? ", "
+                       : k > 0        ? "}, {"
+                                      : "{",
+                       "\"", phase_names[k % phases], "_us\": ", fixed(times[k] * 1e6, 2));
+    return concat("[", text, times.empty() ? "]" : "}]");
+}
 
 bool same_bits(std::span<const double> a, std::span<const double> b)
 {
@@ -149,20 +205,27 @@ Result run_spmv(const mpi::DistCsr<double>& a, const Wishes& w)
     mpi::DistVector<double> x(a.cluster(), w.transpose ? a.row_cuts() : a.col_cuts());
     mpi::DistVector<double> y(a.cluster(), w.transpose ? a.col_cuts() : a.row_cuts());
     fill(x);
-    Result r{shortest(a.cluster(), w.repeat, [&] { plan.run(x.local(), y.local()); }),
+    const Context& ctx = a.cluster().context();
+    Result r{shortest(a.cluster(), w.repeat,
+                      [&] {
+                          plan.run(x.local(), y.local());
+                          ctx.synchronize();
+                      }),
              concat(spmv::to_text(plan.policy()), ", halo ",
                     a.cluster().sum(static_cast<mpi::global_t>(plan.sent_per_run().bytes)), " bytes a product")};
+    r.times = phase_times(a.cluster(), w.repeat, [&] { return plan.run_timed(x.local(), y.local()); });
     if (!w.verify) return r;
     const Csr<double> whole = a.gather();
     const std::vector<double> all_x = x.gather(), all_y = y.gather();
-    std::vector<double> one(all_y.size());
-    if (a.cluster().rank() == 0)
-        spmv::Plan<double>::make(a.cluster().context(), whole.view(),
-                                 {.op = op,
-                                  .force = spmv::Policy{plan.policy().kernel, plan.policy().lanes, w.transpose}})
-            .run(all_x, one);
     r.checked = true;
-    r.same = same_bits(all_y, one);
+    if (a.cluster().rank() != 0) return r;
+    const Csr<double> one = to_device(ctx, whole.view());
+    const Buffer<double> one_x = to_device<double>(ctx, all_x);
+    Buffer<double> one_y = to_device<double>(ctx, all_y);
+    const spmv::Policy policy{plan.policy().kernel, plan.policy().lanes, w.transpose};
+    spmv::Plan<double>::make(ctx, one.view(), {.op = op, .force = policy}).run(one_x.span(), one_y.span());
+    const Buffer<double> expected = to_host(ctx, std::as_const(one_y).span());
+    r.same = same_bits(all_y, expected.span());
     return r;
 }
 
@@ -171,19 +234,28 @@ Result run_spmm(const mpi::DistCsr<double>& a, const Wishes& w)
     auto plan = mpi::SpmmPlan<double>::make(a, w.n);
     mpi::DistVector<double> b(a.cluster(), times(a.col_cuts(), w.n)), c(a.cluster(), times(a.row_cuts(), w.n));
     fill(b);
-    Result r{shortest(a.cluster(), w.repeat, [&] { plan.run(1, b.local(), 0, c.local()); }),
+    const Context& ctx = a.cluster().context();
+    Result r{shortest(a.cluster(), w.repeat,
+                      [&] {
+                          plan.run(1, b.local(), 0, c.local());
+                          ctx.synchronize();
+                      }),
              concat(w.n, " columns, halo ", a.cluster().sum(static_cast<mpi::global_t>(plan.sent_per_run().bytes)),
                     " bytes a product")};
+    r.times = phase_times(a.cluster(), w.repeat, [&] { return plan.run_timed(b.local(), c.local()); });
     if (!w.verify) return r;
     const Csr<double> whole = a.gather();
     const std::vector<double> all_b = b.gather(), all_c = c.gather();
-    std::vector<double> one(all_c.size());
-    if (a.cluster().rank() == 0)
-        spmm::multiply(a.cluster().context(), whole.view(), 1.0,
-                       DenseView<const double>{whole.cols, w.n, w.n, Layout::row_major, all_b.data()}, 0.0,
-                       DenseView<double>{whole.rows, w.n, w.n, Layout::row_major, one.data()});
     r.checked = true;
-    r.same = same_bits(all_c, one);
+    if (a.cluster().rank() != 0) return r;
+    const Csr<double> one = to_device(ctx, whole.view());
+    const Buffer<double> one_b = to_device<double>(ctx, all_b);
+    Buffer<double> one_c = to_device<double>(ctx, all_c);
+    spmm::Plan<double>::make(ctx, one.view(), {.n = w.n, .force = plan.policy()})
+        .run(1.0, DenseView<const double>{whole.cols, w.n, w.n, Layout::row_major, one_b.data()}, 0.0,
+             DenseView<double>{whole.rows, w.n, w.n, Layout::row_major, one_c.data()});
+    const Buffer<double> expected = to_host(ctx, std::as_const(one_c).span());
+    r.same = same_bits(all_c, expected.span());
     return r;
 }
 
@@ -198,7 +270,10 @@ Result run_spgemm(const mpi::DistCsr<double>& a, const Wishes& w)
     const Csr<double> whole_a = a.gather(), whole_b = b.gather(), all = c.gather();
     r.checked = true;
     if (a.cluster().rank() != 0) return r;
-    const Csr<double> one = spgemm::multiply(a.cluster().context(), whole_a.view(), whole_b.view());
+    const Context& ctx = a.cluster().context();
+    const Csr<double> one_a = to_device(ctx, whole_a.view()), one_b = to_device(ctx, whole_b.view());
+    const Csr<double> there = spgemm::multiply(ctx, one_a.view(), one_b.view());
+    const Csr<double> one = to_host(ctx, there.view());
     r.same = all.nonzeros() == one.nonzeros() &&
              std::equal(all.col.data(), all.col.data() + all.nonzeros(), one.col.data()) &&
              same_bits(all.value.span(), one.value.span());
@@ -208,12 +283,31 @@ Result run_spgemm(const mpi::DistCsr<double>& a, const Wishes& w)
 Result run_solve(const mpi::DistCsr<double>& a, const Wishes& w)
 {
     mpi::DistVector<double> b(a.cluster(), a.row_cuts()), x(a.cluster(), a.row_cuts());
-    std::fill(b.local().begin(), b.local().end(), 1.0);
+    b.upload(std::vector<double>(b.local().size(), 1.0));
     const solve::Report report = mpi::cg<double>(a, b.local(), x.local(), {.stop = {.relative = w.tolerance}});
     Result r{report.iterate_seconds, report.text()};
     r.checked = true;
     r.same = report.converged();
     return r;
+}
+
+std::string in_words(const mpi::DistCsr<double>& a, const Wishes& w, const Result& r)
+{
+    return concat(w.operation, " ", w.matrix, ": ", a.rows(), " x ", a.cols(), ", ", a.nonzeros(), " nonzeros, ",
+                  a.cluster().ranks(), " ranks", w.cuda ? " on GPUs" : "", ": ", fixed(r.seconds * 1e3, 3), " ms; ",
+                  r.note, text_of(r.times),
+                  !r.checked || w.operation == "solve" ? ""
+                  : r.same                             ? "; the bits of one process"
+                                                       : "; NOT the bits of one process");
+}
+
+std::string in_json(const mpi::DistCsr<double>& a, const Wishes& w, const Result& r)
+{
+    return concat("{\"operation\": \"", w.operation, "\", \"matrix\": \"", w.matrix, "\", \"rows\": ", a.rows(),
+                  ", \"cols\": ", a.cols(), ", \"nonzeros\": ", a.nonzeros(), ", \"ranks\": ", a.cluster().ranks(),
+                  ", \"cluster\": \"", a.cluster().describe(), "\", \"seconds\": ", r.seconds, ", \"note\": \"", r.note,
+                  "\", \"checked\": ", r.checked ? "true" : "false", ", \"same\": ", r.same ? "true" : "false",
+                  ", \"phases\": ", json_of(r.times), "}");
 }
 
 int answer(const mpi::Cluster& cluster, const Wishes& w)
@@ -223,15 +317,7 @@ int answer(const mpi::Cluster& cluster, const Wishes& w)
                      : w.operation == "spmm"   ? run_spmm(a, w)
                      : w.operation == "spgemm" ? run_spgemm(a, w)
                                                : run_solve(a, w);
-    const bool solves = w.operation == "solve";
-    if (cluster.rank() == 0)
-        std::printf("%s\n",
-                    concat(w.operation, " ", w.matrix, ": ", a.rows(), " x ", a.cols(), ", ", a.nonzeros(),
-                           " nonzeros, ", cluster.ranks(), " ranks: ", fixed(r.seconds * 1e3, 3), " ms; ", r.note,
-                           !r.checked || solves ? ""
-                           : r.same             ? "; the bits of one process"
-                                                : "; NOT the bits of one process")
-                        .c_str());
+    if (cluster.rank() == 0) std::printf("%s\n", (w.json ? in_json(a, w, r) : in_words(a, w, r)).c_str());
     return cluster.largest(r.same ? 0 : 1) == 0 ? 0 : 1;
 }
 
@@ -240,6 +326,7 @@ int code_of(const std::exception& e)
     if (dynamic_cast<const UsageError*>(&e)) return 2;
     if (dynamic_cast<const FileError*>(&e)) return 3;
     if (dynamic_cast<const OutOfMemory*>(&e)) return 4;
+    if (dynamic_cast<const DeviceError*>(&e) || dynamic_cast<const NotBuilt*>(&e)) return 2;
     if (dynamic_cast<const ShapeError*>(&e) || dynamic_cast<const ValueError*>(&e)) return 2;
     return 6;
 }
@@ -254,7 +341,9 @@ int run(int argc, char** argv)
             if (rank == 0) std::fputs(help, stdout);
             return 0;
         }
-        return answer(mpi::cluster(MPI_COMM_WORLD, Context::cpu(std::getenv("OMP_NUM_THREADS") ? 0 : 1)), w);
+        return answer(mpi::cluster(MPI_COMM_WORLD, w.cuda ? mpi::gpu_of_rank(MPI_COMM_WORLD)
+                                                          : Context::cpu(std::getenv("OMP_NUM_THREADS") ? 0 : 1)),
+                      w);
     } catch (const std::exception& e) {
         if (rank == 0) std::fprintf(stderr, "tulle-mpi: %s\n", e.what());
         return code_of(e);

@@ -4,6 +4,7 @@
 // call.
 //
 //     mpirun -n 4 mpi_checks           all checks; exit code 1 and what is wrong if one fails
+//     mpirun -n 4 mpi_checks gpu       the checks for ranks on GPUs, real or simulated
 //     mpirun -n 4 mpi_checks products  products and dot products again and again, for faults:
 //
 //     TULLE_TEST_FAULT=KIND:RANK:N     at the N-th start of a message on that rank: delay (half a second), silent (for
@@ -92,11 +93,21 @@ void run_products(const tulle::mpi::Cluster& cluster)
     }
 }
 
-int run(bool products)
+void run_on_gpus(const tulle::mpi::Cluster& cluster)
 {
-    const auto cluster = tulle::mpi::cluster(MPI_COMM_WORLD, tulle::Context::cpu(1));
+    tulle::testing::check_places(cluster);
+    tulle::testing::check_gpu<double>(cluster);
+    tulle::testing::check_gpu<float>(cluster);
+}
+
+int run(const std::string& what)
+{
+    const bool gpu = what == "gpu";
+    const auto cluster =
+        tulle::mpi::cluster(MPI_COMM_WORLD, gpu ? tulle::mpi::gpu_of_rank(MPI_COMM_WORLD) : tulle::Context::cpu(1));
     try {
-        if (products) run_products(cluster);
+        if (gpu) run_on_gpus(cluster);
+        else if (what == "products") run_products(cluster);
         else run_checks(cluster);
         if (cluster.rank() == 0) std::printf("ok: %s\n", cluster.describe().c_str());
         return 0;
@@ -115,7 +126,7 @@ int run(bool products)
 int main(int argc, char** argv)
 {
     MPI_Init(&argc, &argv);
-    const int code = run(argc > 1 && std::string(argv[1]) == "products");
+    const int code = run(argc > 1 ? argv[1] : "");
     MPI_Finalize();
     return code;
 }

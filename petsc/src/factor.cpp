@@ -4,6 +4,9 @@
 //
 // A factor of SeqAIJ has L, without its diagonal of ones, in row_begin[i] … row_begin[i+1]-1. U follows, last row
 // first; a row of U ends with the inverse of its diagonal.
+//
+// ICC and Cholesky factors are SeqSBAIJ: A = U^T D U, where U has a diagonal of ones. A row has the entries of -U, then
+// the inverse of its D.
 #include <optional>
 #include <vector>
 
@@ -37,6 +40,8 @@ struct Factor {
     IS rows = nullptr, cols = nullptr;  // orders; null where natural
     decltype(_MatOps::lufactornumeric) numeric = nullptr;
     decltype(_MatOps::ilufactorsymbolic) symbolic = nullptr;
+    decltype(_MatOps::choleskyfactornumeric) cholesky_numeric = nullptr;
+    decltype(_MatOps::iccfactorsymbolic) cholesky_symbolic = nullptr;
 };
 
 constexpr const char* key = "tulle_factor";
@@ -88,6 +93,46 @@ HostCsr upper_of(PetscInt n, const PetscInt* row_begin, const PetscInt* col, con
         u.end_row();
     }
     return u;
+}
+
+// Of a symmetric factor: whether rows are stored as said above.
+bool is_known_layout(PetscInt n, const PetscInt* row_begin, const PetscInt* col)
+{
+    for (PetscInt i = 0; i < n; ++i)
+        if (row_begin[i] >= row_begin[i + 1] || col[row_begin[i + 1] - 1] != i) return false;
+    return true;
+}
+
+// U, with its ones.
+HostCsr unit_upper_of(PetscInt n, const PetscInt* row_begin, const PetscInt* col, const PetscScalar* value)
+{
+    HostCsr u{{0}, {}, {}};
+    for (PetscInt i = 0; i < n; ++i) {
+        u.add(i, 1.0);
+        for (PetscInt k = row_begin[i]; k < row_begin[i + 1] - 1; ++k) u.add(col[k], -value[k]);
+        u.end_row();
+    }
+    return u;
+}
+
+// U^T D by rows: columns ascend, the diagonal comes last.
+HostCsr scaled_lower_of(PetscInt n, const PetscInt* row_begin, const PetscInt* col, const PetscScalar* value)
+{
+    HostCsr l{std::vector<PetscInt>(static_cast<std::size_t>(n) + 1, 0), {}, {}};
+    for (PetscInt k = 0; k < row_begin[n]; ++k) ++l.row_begin[static_cast<std::size_t>(col[k]) + 1];
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) l.row_begin[i + 1] += l.row_begin[i];
+    std::vector<PetscInt> next = l.row_begin;
+    l.col.resize(static_cast<std::size_t>(row_begin[n]));
+    l.value.resize(l.col.size());
+    for (PetscInt i = 0; i < n; ++i) {
+        const PetscInt last = row_begin[i + 1] - 1;
+        for (PetscInt k = row_begin[i]; k <= last; ++k) {
+            const auto to = static_cast<std::size_t>(next[static_cast<std::size_t>(col[k])]++);
+            l.col[to] = i;
+            l.value[to] = (k == last ? 1.0 : -value[k]) / value[last];
+        }
+    }
+    return l;
 }
 
 void keep(std::optional<SolvePlan>& plan, const HostCsr& t, tulle::sptrsv::Uplo uplo)
@@ -204,6 +249,62 @@ PetscErrorCode symbolic(Mat f, Mat a, IS rows, IS cols, const MatFactorInfo* inf
     PetscFunctionReturn(0);
 }
 
+// The same for ICC and Cholesky factors.
+PetscErrorCode cholesky_numeric(Mat f, Mat a, const MatFactorInfo* info)
+{
+    Factor* factor = nullptr;
+    PetscInt n = 0;
+    const PetscInt *row_begin = nullptr, *col = nullptr;
+    PetscScalar* value = nullptr;
+    PetscBool done = PETSC_FALSE;
+    PetscFunctionBegin;
+    PetscCall(factor_of(f, factor));
+    PetscCall((*factor->cholesky_numeric)(f, a, info));
+    f->ops->choleskyfactornumeric = cholesky_numeric;
+    if (f->factorerrortype != MAT_FACTOR_NOERROR) PetscFunctionReturn(0);
+    PetscCall(MatGetRowIJ(f, 0, PETSC_FALSE, PETSC_TRUE, &n, &row_begin, &col, &done));
+    PetscCall(MatSeqSBAIJGetArray(f, &value));
+    PetscCall(guarded([&]() -> PetscErrorCode {
+        if (!done || !is_known_layout(n, row_begin, col)) return 0;  // PETSc solves
+        f->ops->solve = solve;
+        keep(factor->lower, scaled_lower_of(n, row_begin, col, value), tulle::sptrsv::Uplo::lower);
+        keep(factor->upper, unit_upper_of(n, row_begin, col, value), tulle::sptrsv::Uplo::upper);
+        return 0;
+    }));
+    PetscCall(MatSeqSBAIJRestoreArray(f, &value));
+    PetscCall(MatRestoreRowIJ(f, 0, PETSC_FALSE, PETSC_TRUE, &n, &row_begin, &col, &done));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode cholesky_symbolic(Mat f, Mat a, IS order, const MatFactorInfo* info)
+{
+    Factor* factor = nullptr;
+    PetscFunctionBegin;
+    PetscCall(factor_of(f, factor));
+    PetscCall((*factor->cholesky_symbolic)(f, a, order, info));
+    PetscCall(keep_order(order, &factor->rows));
+    PetscCall(keep_order(order, &factor->cols));
+    factor->lower.reset();
+    factor->upper.reset();
+    factor->cholesky_numeric = f->ops->choleskyfactornumeric;
+    f->ops->choleskyfactornumeric = cholesky_numeric;
+    PetscFunctionReturn(0);
+}
+
+// Puts our symbolic phase before PETSc's.
+void replace_symbolic(Mat f, MatFactorType type, Factor& factor)
+{
+    if (type == MAT_FACTOR_ILU || type == MAT_FACTOR_LU) {
+        auto& of_petsc = type == MAT_FACTOR_ILU ? f->ops->ilufactorsymbolic : f->ops->lufactorsymbolic;
+        factor.symbolic = of_petsc;
+        of_petsc = symbolic;
+    } else {
+        auto& of_petsc = type == MAT_FACTOR_ICC ? f->ops->iccfactorsymbolic : f->ops->choleskyfactorsymbolic;
+        factor.cholesky_symbolic = of_petsc;
+        of_petsc = cholesky_symbolic;
+    }
+}
+
 PetscErrorCode solver_name(Mat, MatSolverType* type)
 {
     *type = solver_type;
@@ -220,9 +321,7 @@ PetscErrorCode get_factor(Mat a, MatFactorType type, Mat* f)
         factor = new Factor;
         return 0;
     }));
-    auto& of_petsc = type == MAT_FACTOR_ILU ? (*f)->ops->ilufactorsymbolic : (*f)->ops->lufactorsymbolic;
-    factor->symbolic = of_petsc;
-    of_petsc = symbolic;
+    replace_symbolic(*f, type, *factor);
     const auto object = reinterpret_cast<PetscObject>(*f);
     PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &box));
     PetscCall(PetscContainerSetPointer(box, factor));
@@ -240,8 +339,8 @@ PetscErrorCode get_factor(Mat a, MatFactorType type, Mat* f)
 PetscErrorCode register_factors()
 {
     PetscFunctionBegin;
-    for (const MatFactorType factor : {MAT_FACTOR_ILU, MAT_FACTOR_LU})  // also for types whose name begins so
-        PetscCall(MatSolverTypeRegister(solver_type, MATSEQAIJ, factor, get_factor));
+    for (const MatFactorType factor : {MAT_FACTOR_ILU, MAT_FACTOR_LU, MAT_FACTOR_ICC, MAT_FACTOR_CHOLESKY})
+        PetscCall(MatSolverTypeRegister(solver_type, MATSEQAIJ, factor, get_factor));  // and names that begin so
     PetscFunctionReturn(0);
 }
 

@@ -3,8 +3,7 @@
 // A sum of doubles that does not depend on the order: Demmel, Nguyen, Parallel Reproducible Summation, 2015,
 // doi:10.1109/TC.2014.2345391, with integer carries.
 //
-// The range of exponents is cut into bins of 40 bits, at fixed places: bin j takes what is at most 2^top(j) and counts
-// in units of 2^(top(j) - 39). A number is split: its part in bin j is it rounded to a multiple of the unit, the rest
+// A number is split: its part in bin j is it rounded to a multiple of the unit, the rest
 // goes to the bins below. Parts are functions of the number alone, and sums of parts are integers, so that their order
 // does not matter. The three highest bins that are used are kept; what is lost is below 2^-79 of the largest number,
 // for each number.
@@ -17,14 +16,12 @@
 #include <cstdint>
 #include <limits>
 
-#include "tulle/api.hpp"
+#include "mpi/bins.hpp"
 
 namespace tulle::inline TULLE_ABI::mpi {
 
 class BinnedSum {
 public:
-    static constexpr int width = 40;           // bits of a bin
-    static constexpr int kept = 3;             // bins
     static constexpr int most_at_once = 4096;  // numbers whose parts add up exactly in a double
 
     // Adds the products of n pairs of numbers, at most most_at_once, each rounded to double. In one pass where no
@@ -32,14 +29,14 @@ public:
     template <class V>
     void add_products(const V* x, const V* y, int n)
     {
-        if (first_ != none && top(first_) <= highest_quick) {
-            std::array<double, kept> part{};
+        if (first_ != none && top_of(first_) <= highest_quick) {
+            std::array<double, kept_bins> part{};
             const double largest = split(
                 n, part, [&](int i) { return pair(x, i) * pair(y, i); },
                 [&](int i) {
                     return Pair{static_cast<double>(x[i]) * static_cast<double>(y[i]), 0};
                 });
-            if (largest <= std::ldexp(1.0, top(first_))) return add_parts(part);
+            if (largest <= std::ldexp(1.0, top_of(first_))) return add_parts(part);
         }
         std::array<double, most_at_once> product;
         Bits most{};
@@ -57,8 +54,8 @@ public:
         if (!(largest <= std::numeric_limits<double>::max())) return add_special(x, n);
         if (largest == 0) return;
         raise_to(bin_of(largest));
-        if (top(first_) > highest_quick) return split_slowly(x, n);
-        std::array<double, kept> part{};
+        if (top_of(first_) > highest_quick) return split_slowly(x, n);
+        std::array<double, kept_bins> part{};
         split(
             n, part, [&](int i) { return pair(x, i); },
             [&](int i) {
@@ -71,9 +68,9 @@ public:
     void add(const BinnedSum& other)
     {
         raise_to(other.first_);
-        for (int k = 0; k < kept; ++k) {
+        for (int k = 0; k < kept_bins; ++k) {
             const int from = first_ + k - other.first_;
-            if (from < 0 || from >= kept) continue;
+            if (from < 0 || from >= kept_bins) continue;
             high_[at(k)] += other.high_[at(from)];
             low_[at(k)] += other.low_[at(from)];
         }
@@ -89,7 +86,7 @@ public:
         if (positive_ > 0) return infinity;
         if (negative_ > 0) return -infinity;
         double sum = 0;
-        for (int k = kept - 1; k >= 0; --k) {
+        for (int k = kept_bins - 1; k >= 0; --k) {
             const std::int64_t low = low_[at(k)] & mask, high = high_[at(k)] + (low_[at(k)] >> digit);
             const int unit = unit_of(first_ + k);
             sum += std::ldexp(static_cast<double>(low), unit) + std::ldexp(static_cast<double>(high), unit + digit);
@@ -97,31 +94,29 @@ public:
         return sum;
     }
 
+    // A sum from the units of its numbers.
+    static BinnedSum of(const BinUnits& units)
+    {
+        BinnedSum sum;
+        if (units.largest == 0) return sum;
+        sum.first_ = bin_of(units.largest);
+        sum.high_ = units.high;
+        sum.low_ = units.low;
+        return sum;
+    }
+
 private:
-    static constexpr int none = 1 << 20;        // bin of an empty sum
-    static constexpr int highest_quick = 1000;  // beyond it the quick rounding would overflow
+    static constexpr int none = 1 << 20;  // bin of an empty sum
     static constexpr int digit = 32;
     static constexpr std::int64_t mask = (std::int64_t{1} << digit) - 1;
 
     static std::size_t at(int k) { return static_cast<std::size_t>(k); }
-    static int top(int bin) { return 1040 - width * bin; }
-    static int unit_of(int bin) { return std::max(top(bin) - width + 1, -1074); }
-
-    // The lowest bin that takes a number of this size.
-    static int bin_of(double largest)
-    {
-        int exponent = 0;
-        const double fraction = std::frexp(largest, &exponent);  // largest = fraction 2^exponent, 0.5 <= fraction < 1
-        if (fraction == 0.5) --exponent;
-        return std::min((1040 - exponent) / width, lowest_bin());
-    }
-    static int lowest_bin() { return (1040 + 1074) / width; }
 
     void raise_to(int bin)
     {
         if (bin >= first_) return;
         const int shift = first_ - bin;
-        for (int k = kept - 1; k >= 0; --k) {
+        for (int k = kept_bins - 1; k >= 0; --k) {
             high_[at(k)] = k >= shift ? high_[at(k - shift)] : 0;
             low_[at(k)] = k >= shift ? low_[at(k - shift)] : 0;
         }
@@ -149,7 +144,7 @@ private:
         Bits most{};
     };
     template <class Two, class One>
-    double split(int n, std::array<double, kept>& part, const Two& two, const One& one) const
+    double split(int n, std::array<double, kept_bins>& part, const Two& two, const One& one) const
     {
         const double big0 = rounder(first_), big1 = rounder(first_ + 1), big2 = rounder(first_ + 2);
         const auto add_pair = [&](Pair v, Sums& s) {
@@ -173,19 +168,16 @@ private:
         part = {high[0] + high[1], middle[0] + middle[1], low[0] + low[1]};
         return std::bit_cast<double>(std::max({s.most[0], s.most[1], t.most[0], t.most[1]}));
     }
-    void add_parts(const std::array<double, kept>& part)
+    void add_parts(const std::array<double, kept_bins>& part)
     {
-        for (int k = 0; k < kept; ++k) add_units(k, units(part[at(k)], first_ + k));
+        for (int k = 0; k < kept_bins; ++k) add_units(k, units(part[at(k)], first_ + k));
     }
-    // Adding it rounds to multiples of the unit of a bin. Below the smallest unit nothing is left to round.
-    static double rounder(int bin) { return std::ldexp(1.5, unit_of(bin) + 52); }
-
     // The same parts for numbers that are too large for the quick way.
     void split_slowly(const double* x, int n)
     {
         for (int i = 0; i < n; ++i) {
             double rest = x[i];
-            for (int k = 0; k < kept; ++k) {
+            for (int k = 0; k < kept_bins; ++k) {
                 const int unit = unit_of(first_ + k);
                 const double scaled = std::nearbyint(std::ldexp(rest, -unit));
                 add_units(k, static_cast<std::int64_t>(scaled));
@@ -213,7 +205,7 @@ private:
     }
 
     int first_ = none;
-    std::array<std::int64_t, kept> high_{}, low_{};  // units of bin first_ + k: high 2^32 + low
+    std::array<std::int64_t, kept_bins> high_{}, low_{};  // units of bin first_ + k: high 2^32 + low
     std::int64_t positive_ = 0, negative_ = 0, nan_ = 0;
 };
 

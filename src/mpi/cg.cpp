@@ -8,11 +8,13 @@
 #include <memory>
 #include <vector>
 
+#include "device/placed.hpp"
 #include "mpi/halo.hpp"
 #include "solve/preconditioner.hpp"
 #include "tulle/distributed.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
+#include "tulle/transfer.hpp"
 #include "vector/vector.hpp"
 
 namespace tulle::inline TULLE_ABI::mpi {
@@ -59,7 +61,7 @@ public:
           product_(SpmvPlan<V>::make(a))
     {
         cluster_.together("cg setup", [&] { prepare(a); });
-        if (!options.guess) std::fill(x.begin(), x.end(), V(0));
+        if (!options.guess) on_queue([&](const auto& q) { fill_zero(q, x.data(), std::ssize(x)); });
         report_.setup_seconds = seconds_since(begin_);
     }
 
@@ -80,16 +82,27 @@ public:
     }
 
 private:
+    template <class F>
+    void on_queue(const F& f) const
+    {
+        cluster_.context().run(f);
+    }
+
     void prepare(const DistCsr<V>& a)
     {
-        const CpuQueue q = cluster_.context().host();
         const offset_t n = a.local().rows;
         require(std::ssize(b_) == n && std::ssize(x_) == n, [&] {
             return concat("the local parts of b and x have ", b_.size(), " and ", x_.size(), " entries, not ", n);
         });
-        for (Buffer<V>* vector : {&r_, &z_, &p_, &q_}) *vector = Buffer<V>(q, n);
+        const void *known_b = nullptr, *known_x = nullptr;
+        require_placed(cluster_.context(), b_.data(), b_.size(), known_b, "b");
+        require_placed(cluster_.context(), x_.data(), x_.size(), known_x, "x");
+        on_queue([&](const auto& q) {
+            for (Buffer<V>* vector : {&r_, &z_, &p_, &q_}) *vector = Buffer<V>(q, n);
+        });
         block_ = diagonal_block(a);
         if (n == 0) return;  // a rank without rows has nothing to precondition
+        if (cluster_.context().backend() != Backend::cpu) block_ = to_device(cluster_.context(), block_.view());
         block_product_ = std::make_unique<spmv::Plan<V>>(
             spmv::Plan<V>::make(cluster_.context(), block_.view(), {.force = spmv::Policy{spmv::Kernel::rows, 2}}));
         preconditioner_ =
@@ -113,7 +126,7 @@ private:
 
     void axpby(double alpha, std::span<const V> x, double beta, Buffer<V>& y)
     {
-        vector::axpby(cluster_.context().host(), std::ssize(x), alpha, x.data(), beta, y.data());
+        on_queue([&](const auto& q) { vector::axpby(q, std::ssize(x), alpha, x.data(), beta, y.data()); });
     }
 
     double precondition()
@@ -152,7 +165,7 @@ private:
 
     void step(double alpha)
     {
-        vector::axpby(cluster_.context().host(), std::ssize(x_), alpha, p_.data(), 1, x_.data());
+        on_queue([&](const auto& q) { vector::axpby(q, std::ssize(x_), alpha, p_.data(), 1, x_.data()); });
         axpby(-alpha, std::as_const(q_).span(), 1, r_);
         ++report_.iterations;
         report_.residual = norm<V>(cluster_, std::as_const(r_).span());

@@ -327,11 +327,9 @@ void exchange_bytes(const Cluster& cluster, std::string_view phase, const char* 
 }
 
 Cluster::Cluster(std::unique_ptr<Transport> transport, const Context& ctx, const ClusterOptions& options)
-    : state_(new State{std::move(transport), ctx, deadline_of(options), {}})
-{
-    require<ValueError>(ctx.backend() == Backend::cpu, "a cluster works on CPUs, and this context is on a GPU",
-                        "give Context::cpu()");
-}
+    : state_(new State{
+          std::move(transport), ctx, ctx.backend() == Backend::cpu ? ctx : Context::cpu(1), deadline_of(options), {}})
+{}
 
 int Cluster::rank() const { return state_->transport->rank(); }
 int Cluster::ranks() const { return state_->transport->ranks(); }
@@ -341,7 +339,9 @@ Traffic Cluster::sent() const { return state_->sent; }
 std::string Cluster::describe() const
 {
     return concat(ranks(), ranks() == 1 ? " rank" : " ranks", " on ", state_->transport->name(),
-                  ", messages staged in host memory, ",
+                  context().backend() == Backend::cpu
+                      ? std::string(", messages from host memory, ")
+                      : concat(" and ", context().name(), ", messages staged through page-locked host memory, "),
                   state_->deadline > 0 ? concat("deadline ", fixed(state_->deadline, 1), " s") : "no deadline");
 }
 

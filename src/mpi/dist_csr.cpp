@@ -253,7 +253,7 @@ DistCsr<V> DistCsr<V>::scatter(const Cluster& cluster, const CsrView<V>& a, int 
     cluster.together("scatter", [&] {
         require<ValueError>(root >= 0 && root < cluster.ranks(), [&] { return concat("there is no rank ", root); });
         if (!here) return;
-        check(cluster.context(), a);
+        check(cluster.state().host, a);
         if (!row_cuts.empty()) check_cuts(row_cuts, cluster.ranks(), a.rows);
         cuts = row_cuts.empty() ? balanced_cuts({a.row_begin, static_cast<std::size_t>(a.rows) + 1}, cluster.ranks())
                                 : row_cuts;
@@ -283,7 +283,7 @@ DistCsr<V> DistCsr<V>::read(const Cluster& cluster, const std::filesystem::path&
         if (auto parts = read_in_parts<V>(cluster, file, options)) return *parts;
     Csr<V> whole;
     cluster.together("reading", [&] {
-        if (cluster.rank() == 0) whole = io::read<V>(cluster.context(), file, options);
+        if (cluster.rank() == 0) whole = io::read<V>(cluster.state().host, file, options);
     });
     return scatter(cluster, whole.view());
 }
@@ -293,7 +293,7 @@ DistCsr<V> DistCsr<V>::generate(const Cluster& cluster, std::string_view sentenc
 {
     Csr<V> whole;
     cluster.together("generating", [&] {
-        if (cluster.rank() == 0) whole = io::generate<V>(cluster.context(), sentence);
+        if (cluster.rank() == 0) whole = io::generate<V>(cluster.state().host, sentence);
     });
     return scatter(cluster, whole.view());
 }
@@ -423,15 +423,33 @@ DistVector<V>::DistVector(const Cluster& cluster, const Cuts& cuts) : cluster_(c
 {
     cluster.together("vector", [&] {
         check_cuts(cuts, cluster.ranks(), cuts.empty() ? 0 : cuts.back());
-        entry_ = Buffer<V>(cluster.context().host(), cuts[rank_of(cluster) + 1] - cuts[rank_of(cluster)]);
-        std::fill_n(entry_.data(), entry_.size(), V(0));
+        cluster.context().run([&](const auto& q) {
+            entry_ = Buffer<V>(q, cuts[rank_of(cluster) + 1] - cuts[rank_of(cluster)]);
+            fill_zero(q, entry_.data(), entry_.size());
+        });
     });
+}
+
+template <class V>
+void DistVector<V>::upload(std::span<const V> host)
+{
+    require(std::ssize(host) == entry_.size(),
+            [&] { return concat("this rank has ", entry_.size(), " entries, not ", host.size()); });
+    cluster_.context().run([&](const auto& q) { tulle::upload(q, host.data(), entry_.data(), entry_.size()); });
+}
+
+template <class V>
+std::vector<V> DistVector<V>::download() const
+{
+    std::vector<V> host(static_cast<std::size_t>(entry_.size()));
+    cluster_.context().run([&](const auto& q) { tulle::download(q, entry_.data(), host.data(), entry_.size()); });
+    return host;
 }
 
 template <class V>
 std::vector<V> DistVector<V>::gather(int root) const
 {
-    return collect<V>(cluster_, entry_.span(), cuts_, root);
+    return collect<V>(cluster_, download(), cuts_, root);
 }
 
 template DistCsr<float> distribute(const Cluster&, Csr<float>, std::vector<global_t>, const Cuts&, const Cuts&);

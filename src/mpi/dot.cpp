@@ -1,38 +1,25 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Reproducible dot products and norms.
-#include <algorithm>
 #include <cmath>
 
-#include "mpi/binned_sum.hpp"
+#include "device/placed.hpp"
 #include "mpi/exchange.hpp"
+#include "mpi/local_dot.hpp"
 #include "tulle/distributed.hpp"
 #include "tulle/error.hpp"
 
 namespace tulle::inline TULLE_ABI::mpi {
-namespace {
-
-template <class V>
-BinnedSum local_dot(const V* x, const V* y, offset_t n)
-{
-    constexpr offset_t first = 64, others = 2048;  // the first tells how large products are, and takes two passes
-    static_assert(others <= BinnedSum::most_at_once);
-    BinnedSum sum;
-    for (offset_t i = 0; i < n;) {
-        const offset_t count = std::min(i == 0 ? first : others, n - i);
-        sum.add_products(x + i, y + i, static_cast<int>(count));
-        i += count;
-    }
-    return sum;
-}
-
-}  // namespace
-
 template <class V>
 double dot(const Cluster& cluster, std::span<const V> x, std::span<const V> y)
 {
     require(x.size() == y.size(), "the local parts of x and y have different sizes");
-    return reduce(cluster, "dot", local_dot(x.data(), y.data(), std::ssize(x)),
+    const void *known_x = nullptr, *known_y = nullptr;
+    require_placed(cluster.context(), x.data(), x.size(), known_x, "x");
+    require_placed(cluster.context(), y.data(), y.size(), known_y, "y");
+    const BinnedSum mine =
+        cluster.context().run([&](const auto& q) { return local_dot(q, x.data(), y.data(), std::ssize(x)); });
+    return reduce(cluster, "dot", mine,
                   [](BinnedSum a, const BinnedSum& b) {
                       a.add(b);
                       return a;

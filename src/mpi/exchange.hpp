@@ -22,7 +22,7 @@ namespace tulle::inline TULLE_ABI::mpi {
 
 struct Cluster::State {
     std::unique_ptr<Transport> transport;
-    Context ctx;
+    Context ctx, host;    // where the rank works; its CPU
     double deadline = 0;  // seconds; 0: none
     Traffic sent;
 };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tulle/transfer.hpp"
+
 namespace tulle::inline TULLE_ABI::mpi {
 namespace {
 
@@ -85,6 +87,16 @@ std::vector<RowPiece<V>> cut_rows(const Context& ctx, const CsrView<V>& a, const
     return pieces;
 }
 
+template <class V>
+void upload_rows(const Context& ctx, const CsrView<V>& rows, std::optional<Csr<V>>& on_gpu)
+{
+    if (ctx.backend() == Backend::cpu) return;
+    if (!on_gpu) on_gpu = to_device(ctx, rows);
+    else ctx.run([&](const auto& q) { upload(q, rows.value, on_gpu->value.data(), rows.nonzeros); });
+}
+
+template void upload_rows(const Context&, const CsrView<float>&, std::optional<Csr<float>>&);
+template void upload_rows(const Context&, const CsrView<double>&, std::optional<Csr<double>>&);
 template RowPiece<float> piece_of(const Context&, const CsrView<float>&, index_t, index_t, bool);
 template RowPiece<double> piece_of(const Context&, const CsrView<double>&, index_t, index_t, bool);
 template std::vector<RowPiece<float>> cut_rows(const Context&, const CsrView<float>&, const Halo&);

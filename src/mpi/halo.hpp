@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mpi/exchange.hpp"
+#include "mpi/steps.hpp"
 #include "tulle/distributed.hpp"
 #include "tulle/memory.hpp"
 
@@ -59,24 +60,37 @@ template <class V>
 std::optional<DistCsr<V>> read_in_parts(const Cluster& cluster, const std::filesystem::path& file,
                                         const io::ReadOptions& options);
 
-// The extended x, with `width` numbers for every column, and the messages that fill its ghosts.
+// The extended x in the memory of a context, with `width` numbers for every column, and the messages that fill its
+// ghosts. On a GPU, messages travel through page-locked host memory.
 template <class V>
 class HaloExchange {
 public:
-    HaloExchange(const Cluster& cluster, const Halo& halo, index_t width)
-        : halo_(halo),
+    HaloExchange(const Context& ctx, const Cluster& cluster, const Halo& halo, index_t width)
+        : ctx_(ctx),
+          halo_(halo),
           width_(width),
-          extended_(cluster.context().host(), offset_t{halo.extended()} * width),
-          packed_(cluster.context().host(), std::ssize(halo.pack) * width),
           messages_(cluster)
     {
+        V* const received = ctx.run([&](const auto& q) { return allocate(q); });
+        V* const sent = staged_.empty() ? packed_.data() : staged_.data();
         const auto bytes = [&](const Halo::Part& part) {
             return static_cast<std::size_t>((part.end - part.begin) * width) * sizeof(V);
         };
-        for (const Halo::Part& part : halo.receive)
-            messages_.add_receive(extended_.data() + halo.place(part.begin) * width, bytes(part), part.rank, tag_halo);
+        for (const Halo::Part& part : halo.receive) {
+            const offset_t place = arrived_.empty() ? halo.place(part.begin) : part.begin;
+            messages_.add_receive(received + place * width, bytes(part), part.rank, tag_halo);
+        }
         for (const Halo::Part& part : halo.send)
-            messages_.add_send(packed_.data() + part.begin * width, bytes(part), part.rank, tag_halo);
+            messages_.add_send(sent + part.begin * width, bytes(part), part.rank, tag_halo);
+    }
+    HaloExchange(const HaloExchange&) = delete;
+    HaloExchange& operator=(const HaloExchange&) = delete;
+    ~HaloExchange()
+    {
+        try {
+            if (!arrived_.empty()) ctx_.synchronize();  // page-locked memory is released at once
+        } catch (const Error&) {                        // told by whoever waits next
+        }
     }
 
     std::span<V> own()
@@ -86,23 +100,66 @@ public:
     }
     std::span<const V> extended() const { return extended_.span(); }
 
-    // Takes x (nothing to do where it is own()) and begins to send it.
-    void start(const CpuQueue& q, std::span<const V> x)
+    // Takes x (nothing to do where it is own()) and puts what others need where messages begin; waits.
+    void pack_entries(std::span<const V> x)
     {
-        if (x.data() != own().data()) copy(q, x.data(), own().data(), std::ssize(x));
-        const V* const from = own().data();
-        const offset_t n = std::ssize(halo_.pack);
-        for (offset_t k = 0; k < n; ++k)
-            for (index_t j = 0; j < width_; ++j)
-                packed_.data()[k * width_ + j] = from[offset_t{halo_.pack[static_cast<std::size_t>(k)]} * width_ + j];
-        messages_.start("halo exchange");
+        ctx_.run([&](const auto& q) {
+            if (x.data() != own().data()) copy(q, x.data(), own().data(), std::ssize(x));
+            pack(q, own().data(), index(), std::ssize(halo_.pack), width_, packed_.data());
+            if (!staged_.empty()) download(q, packed_.data(), staged_.data(), packed_.size());
+            else if (!arrived_.empty()) synchronize(q);  // ghosts of the exchange before have left it
+        });
     }
-    void finish() { messages_.finish("halo exchange"); }
+    void send() { messages_.start("halo exchange"); }
+    void start(std::span<const V> x)
+    {
+        pack_entries(x);
+        send();
+    }
+    // Waits for messages; on a GPU, ghosts are then on their way in the order of the stream.
+    void finish()
+    {
+        messages_.finish("halo exchange");
+        if constexpr (build::has_cuda)
+            if (!arrived_.empty()) ctx_.run([&](const auto& q) { unstage(q); });
+    }
 
 private:
+    const index_t* index() const { return halo_.pack.empty() || !index_.empty() ? index_.data() : halo_.pack.data(); }
+
+    // Returns where ghosts are received.
+    V* allocate(const CpuQueue& q)
+    {
+        extended_ = Buffer<V>(q, offset_t{halo_.extended()} * width_);
+        packed_ = Buffer<V>(q, std::ssize(halo_.pack) * width_);
+        return extended_.data();
+    }
+    V* allocate(const CudaQueue& q)
+    {
+        extended_ = Buffer<V>(q, offset_t{halo_.extended()} * width_);
+        packed_ = Buffer<V>(q, std::ssize(halo_.pack) * width_);
+        index_ = to_queue(q, halo_.pack.data(), std::ssize(halo_.pack));
+        const Place pinned{Space::pinned, q.device, nullptr};
+        staged_ = Buffer<V>(q.memory, pinned, packed_.size());
+        arrived_ = Buffer<V>(q.memory, pinned, (offset_t{halo_.below} + halo_.above) * width_);
+        return arrived_.data();
+    }
+
+    void unstage(const CpuQueue&) {}
+    void unstage(const CudaQueue& q)
+    {
+        const offset_t below = offset_t{halo_.below} * width_, own = offset_t{halo_.own} * width_;
+        const auto bytes = [](offset_t n) { return static_cast<std::size_t>(n) * sizeof(V); };
+        upload_pinned(q, arrived_.data(), extended_.data(), bytes(below));
+        upload_pinned(q, arrived_.data() + below, extended_.data() + below + own, bytes(arrived_.size() - below));
+    }
+
+    Context ctx_;
     const Halo& halo_;
     index_t width_;
     Buffer<V> extended_, packed_;
+    Buffer<index_t> index_;       // on a GPU: halo_.pack
+    Buffer<V> staged_, arrived_;  // on a GPU: page-locked; what is sent and received
     Messages messages_;
 };
 
@@ -113,7 +170,14 @@ struct RowPiece {
     Buffer<offset_t> row_begin;
     CsrView<V> view;
     bool needs_halo = true;
+    std::optional<Csr<V>> on_gpu = {};  // a copy, where the context is on a GPU
+
+    // What plans multiply with.
+    CsrView<V> operand() const { return on_gpu ? on_gpu->view() : view; }
 };
+// Brings the rows to the GPU; again: their values.
+template <class V>
+void upload_rows(const Context& ctx, const CsrView<V>& rows, std::optional<Csr<V>>& on_gpu);
 template <class V>
 RowPiece<V> piece_of(const Context& ctx, const CsrView<V>& a, index_t first, index_t last, bool needs_halo);
 // Local rows in up to three pieces: the longest run of rows without ghosts, and what is before and after it.

@@ -7,7 +7,8 @@
 //          with most batches has
 //   join   the rows of B that the batch uses, own and fetched, as one matrix whose rows are numbered as the local
 //          columns of A; columns in their global order. Where nothing is fetched, B is used as it is.
-//   fill   the core's SpGEMM plan; each entry of C is summed in the order of A's nonzeros, as in one process
+//   fill   the core's SpGEMM plan, on a GPU with copies of both; each entry of C is summed in the order of A's
+//          nonzeros, as in one process
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -16,6 +17,7 @@
 #include "mpi/halo.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::inline TULLE_ABI::mpi {
 namespace {
@@ -42,9 +44,12 @@ struct Batch {
     bool joined = false;
     Csr<V> b;                      // where it is joined: rows that the batch does not use are empty
     std::vector<global_t> ghosts;  // of C
+    std::optional<Csr<V>> b_on_gpu = {}, c_on_gpu = {};
     std::unique_ptr<spgemm::Plan<V>> plan;
 
     CsrView<V> view_of(const DistCsr<V>& all) const { return joined ? b.view() : all.local(); }
+    // What plans multiply with.
+    CsrView<V> operand_b(const DistCsr<V>& all) const { return b_on_gpu ? b_on_gpu->view() : view_of(all); }
 };
 
 // Places of products are kept for new values where they take less memory than C: two bytes for a product, columns and
@@ -64,11 +69,11 @@ std::vector<offset_t> row_lengths(const DistCsr<V>& a, const DistCsr<V>& b)
 {
     std::unique_ptr<HaloExchange<offset_t>> halo;
     a.cluster().together("spgemm setup", [&] {
-        halo = std::make_unique<HaloExchange<offset_t>>(a.cluster(), a.state()->halo, 1);
+        halo = std::make_unique<HaloExchange<offset_t>>(a.cluster().state().host, a.cluster(), a.state()->halo, 1);
         for (index_t i = 0; i < b.local().rows; ++i)
             halo->own()[static_cast<std::size_t>(i)] = b.local().row_begin[i + 1] - b.local().row_begin[i];
     });
-    halo->start(a.cluster().context().host(), halo->own());
+    halo->start(halo->own());
     halo->finish();
     return {halo->extended().begin(), halo->extended().end()};
 }
@@ -322,6 +327,7 @@ struct SpgemmPlan<V>::State {
     bool refilled = false;           // and values have been computed again
 
     const Cluster& cluster() const { return a.cluster(); }
+    const Context& context() const { return a.cluster().context(); }
 
     // Patterns of a round; ranks without a batch left give rows all the same. Collective.
     std::unique_ptr<Batch<V>> prepare(int round)
@@ -357,8 +363,12 @@ struct SpgemmPlan<V>::State {
         load(batch);
         Csr<V> c;
         cluster().together("spgemm", [&] {
+            upload(batch);
             make_plan(batch, spgemm::NumericReuse::find_places);
             c = batch.plan->run();
+            if (context().backend() == Backend::cpu) return;
+            batch.c_on_gpu = std::move(c);
+            c = to_host(context(), batch.c_on_gpu->view());
         });
         return c;
     }
@@ -366,15 +376,22 @@ struct SpgemmPlan<V>::State {
     void make_plan(Batch<V>& batch, spgemm::NumericReuse reuse)
     {
         batch.plan =
-            std::make_unique<spgemm::Plan<V>>(spgemm::Plan<V>::make(cluster().context(), batch.a.view, batch.view_of(b),
+            std::make_unique<spgemm::Plan<V>>(spgemm::Plan<V>::make(context(), batch.a.operand(), batch.operand_b(b),
                                                                     {.checked = false, .refill = reuse}));
+    }
+    // A and B to the GPU; again: their values.
+    void upload(Batch<V>& batch)
+    {
+        upload_rows(context(), batch.a.view, batch.a.on_gpu);
+        upload_rows(context(), batch.view_of(b), batch.b_on_gpu);
     }
 
     // Values again of the kept batch: the first time, places are kept where that pays and memory allows it. Local.
     void refill(Csr<V>& c)
     {
+        upload(*kept);
         if (std::exchange(refilled, true) || !keeps_places(*kept->plan)) {
-            kept->plan->update_values(kept->a.view, kept->view_of(b));
+            kept->plan->update_values(kept->a.operand(), kept->operand_b(b));
         } else {
             try {
                 make_plan(*kept, spgemm::NumericReuse::keep_places);
@@ -382,7 +399,10 @@ struct SpgemmPlan<V>::State {
                 make_plan(*kept, spgemm::NumericReuse::find_places);
             }
         }
-        kept->plan->run(c);
+        kept->plan->run(kept->c_on_gpu ? *kept->c_on_gpu : c);
+        if (kept->c_on_gpu)
+            context().run(
+                [&](const auto& q) { download(q, kept->c_on_gpu->value.data(), c.value.data(), c.nonzeros()); });
     }
 };
 

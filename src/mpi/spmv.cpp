@@ -8,9 +8,11 @@
 //
 // A row is always summed by one core kernel over all its entries in their global order: bits do not depend on the cuts.
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <utility>
 
+#include "device/placed.hpp"
 #include "mpi/halo.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
@@ -48,16 +50,16 @@ Lengths lengths_of(const Cluster& cluster, const CsrView<V>& a)
     });
 }
 
-// What a deterministic context of one thread chooses for the whole matrix. Only ratios count, so that numbers beyond 32
-// bits are scaled down.
-spmv::Policy policy_for(Lengths all, std::size_t value_bytes)
+// What a deterministic context of one thread chooses for the whole matrix; on a GPU, what one product is done with.
+// Only ratios count, so that numbers beyond 32 bits are scaled down.
+spmv::Policy policy_for(Backend backend, Lengths all, std::size_t value_bytes)
 {
     const double mean = all.rows > 0 ? static_cast<double>(all.nonzeros) / static_cast<double>(all.rows) : 0;
     while (all.rows > max_index) {
         all.rows /= 2;
         all.steady /= 2;
     }
-    spmv::Features features{.deterministic = true};
+    spmv::Features features{.deterministic = true, .reused = backend == Backend::cpu};
     features.row = {.rows = static_cast<index_t>(all.rows),
                     .cols = static_cast<index_t>(all.rows),
                     .nonzeros = all.nonzeros,
@@ -65,16 +67,31 @@ spmv::Policy policy_for(Lengths all, std::size_t value_bytes)
                     .mean = mean,
                     .steady = static_cast<index_t>(all.steady),
                     .value_bytes = value_bytes};
-    return {spmv::Kernel::rows, spmv::choose(features, {.costs = spmv::typical_costs()}).policy.lanes};
+    const spmv::Limits limits{.backend = backend, .costs = spmv::typical_costs()};
+    return {spmv::Kernel::rows, spmv::choose(features, limits).policy.lanes};
 }
 
-spmv::Policy policy_of(const SpmvOptions& options, const Lengths& all, std::size_t value_bytes)
+spmv::Policy policy_of(Backend backend, const SpmvOptions& options, const Lengths& all, std::size_t value_bytes)
 {
-    if (!options.lanes) return policy_for(all, value_bytes);
+    if (!options.lanes) return policy_for(backend, all, value_bytes);
+    const int lanes = *options.lanes, most = backend == Backend::cpu ? 8 : 32;
     require<ValueError>(
-        *options.lanes == 1 || *options.lanes == 2 || *options.lanes == 4 || *options.lanes == 8,
-        [&] { return concat(*options.lanes, " lanes are not possible"); }, "give 1, 2, 4 or 8");
-    return {spmv::Kernel::rows, *options.lanes};
+        lanes > 0 && lanes <= most && (lanes & (lanes - 1)) == 0,
+        [&] { return concat(lanes, " lanes are not possible"); },
+        backend == Backend::cpu ? "give 1, 2, 4 or 8" : "give 1, 2, 4, 8, 16 or 32");
+    return {spmv::Kernel::rows, lanes};
+}
+
+// A row is summed by one slice of lanes, whatever its length: pieces of rows would depend on the cuts.
+spmm::Policy spmm_policy(Backend backend, const Lengths& all, index_t n, std::size_t value_bytes)
+{
+    spmm::Features features{.n = n, .value_bytes = value_bytes};
+    features.rows = static_cast<index_t>(std::min(all.rows, global_t{max_index}));
+    features.nonzeros = all.nonzeros;
+    features.longest = all.longest;
+    spmm::Policy rows = spmm::policy_of(spmm::Kernel::rows, features, {.backend = backend});
+    rows.piece = 0;
+    return rows;
 }
 
 void require_local(std::string_view what, std::size_t size, offset_t expected)
@@ -91,7 +108,54 @@ void refresh(State& s, bool transposed)
         auto fresh = s.given.transpose();
         std::copy(fresh.values().begin(), fresh.values().end(), s.a.values().begin());
     }
-    for (std::size_t k = 0; k < s.plans.size(); ++k) s.plans[k].update_values(s.pieces[k].view);
+    for (std::size_t k = 0; k < s.plans.size(); ++k) {
+        upload_rows(s.context(), s.pieces[k].view, s.pieces[k].on_gpu);
+        s.plans[k].update_values(s.pieces[k].operand());
+    }
+}
+
+// The rows of this rank in pieces, where the context works.
+template <class V>
+std::vector<RowPiece<V>> place_rows(const Context& ctx, const DistCsr<V>& a)
+{
+    std::vector<RowPiece<V>> pieces = cut_rows(ctx, a.local(), a.state()->halo);
+    for (RowPiece<V>& piece : pieces) upload_rows(ctx, piece.view, piece.on_gpu);
+    return pieces;
+}
+
+// Sends, multiplies what needs no ghosts, waits, multiplies the rest. multiply(k) computes the rows of a piece.
+template <class State, class X, class Multiply>
+void run_overlapped(State& s, bool reads_x, X x, const Multiply& multiply)
+{
+    if (reads_x) s.halo->start(x);
+    bool waits = reads_x;
+    for (std::size_t k = 0; k < s.plans.size(); ++k) {
+        if (s.pieces[k].needs_halo && std::exchange(waits, false)) s.halo->finish();
+        multiply(k);
+    }
+    if (waits) s.halo->finish();
+}
+
+// The same phase by phase.
+template <class State, class X, class Multiply>
+PhaseTimes run_in_phases(State& s, X x, const Multiply& multiply)
+{
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point begin = Clock::now();
+    const auto end_phase = [&] {
+        s.context().synchronize();
+        const Clock::time_point now = Clock::now();
+        return std::chrono::duration<double>(now - std::exchange(begin, now)).count();
+    };
+    PhaseTimes times;
+    s.halo->pack_entries(x);
+    times.pack = end_phase();
+    s.halo->send();
+    s.halo->finish();
+    times.exchange = end_phase();
+    for (std::size_t k = 0; k < s.plans.size(); ++k) multiply(k);
+    times.product = end_phase();
+    return times;
 }
 
 }  // namespace
@@ -105,8 +169,22 @@ struct SpmvPlan<V>::State {
     std::vector<spmv::Plan<V>> plans;
     std::unique_ptr<HaloExchange<V>> halo;
 
+    const void *known_x = nullptr, *known_y = nullptr;
+
     const Halo& pattern() const { return a.state()->halo; }
-    CpuQueue queue() const { return a.cluster().context().host(); }
+    const Context& context() const { return a.cluster().context(); }
+    void check(std::span<const V> x, std::span<const V> y)
+    {
+        require_local("x", x.size(), pattern().own);
+        require_local("y", y.size(), a.local().rows);
+        require_placed(context(), x.data(), x.size(), known_x, "x");
+        require_placed(context(), y.data(), y.size(), known_y, "y");
+    }
+    void multiply(std::size_t k, V alpha, V beta, std::span<V> y) const
+    {
+        const auto first = static_cast<std::size_t>(pieces[k].first), rows = static_cast<std::size_t>(plans[k].rows());
+        plans[k].run(alpha, halo->extended(), beta, y.subspan(first, rows));
+    }
 };
 
 template <class V>
@@ -117,12 +195,12 @@ SpmvPlan<V> SpmvPlan<V>::make(const DistCsr<V>& a, const SpmvOptions& options)
     const Lengths all = lengths_of(cluster, op.local());
     std::unique_ptr<State> s;
     cluster.together("spmv setup", [&] {
-        s.reset(new State{a, op, options, policy_of(options, all, sizeof(V)), {}, {}, {}});
-        s->pieces = cut_rows(cluster.context(), op.local(), s->pattern());
+        const Context& ctx = cluster.context();
+        s.reset(new State{a, op, options, policy_of(ctx.backend(), options, all, sizeof(V)), {}, {}, {}});
+        s->pieces = place_rows(ctx, op);
         for (const RowPiece<V>& piece : s->pieces)
-            s->plans.push_back(
-                spmv::Plan<V>::make(cluster.context(), piece.view, {.force = s->policy, .checked = false}));
-        s->halo = std::make_unique<HaloExchange<V>>(cluster, s->pattern(), 1);
+            s->plans.push_back(spmv::Plan<V>::make(ctx, piece.operand(), {.force = s->policy, .checked = false}));
+        s->halo = std::make_unique<HaloExchange<V>>(ctx, cluster, s->pattern(), 1);
     });
     return SpmvPlan(std::move(s));
 }
@@ -131,16 +209,16 @@ template <class V>
 void SpmvPlan<V>::run(V alpha, std::span<const V> x, V beta, std::span<V> y)
 {
     State& s = *state_;
-    require_local("x", x.size(), s.pattern().own);
-    require_local("y", y.size(), s.a.local().rows);
-    if (alpha != V(0)) s.halo->start(s.queue(), x);
-    bool waits = alpha != V(0);
-    for (std::size_t k = 0; k < s.plans.size(); ++k) {
-        if (s.pieces[k].needs_halo && std::exchange(waits, false)) s.halo->finish();
-        const auto first = static_cast<std::size_t>(s.pieces[k].first);
-        s.plans[k].run(alpha, s.halo->extended(), beta, y.subspan(first, static_cast<std::size_t>(s.plans[k].rows())));
-    }
-    if (waits) s.halo->finish();
+    s.check(x, y);
+    run_overlapped(s, alpha != V(0), x, [&](std::size_t k) { s.multiply(k, alpha, beta, y); });
+}
+
+template <class V>
+PhaseTimes SpmvPlan<V>::run_timed(std::span<const V> x, std::span<V> y)
+{
+    State& s = *state_;
+    s.check(x, y);
+    return run_in_phases(s, x, [&](std::size_t k) { s.multiply(k, V(1), V(0), y); });
 }
 
 template <class V>
@@ -188,12 +266,28 @@ struct SpmmPlan<V>::State {
     DistCsr<V> given, a;
     index_t n;
     Op op;
+    spmm::Policy policy;
     std::vector<RowPiece<V>> pieces;
     std::vector<spmm::Plan<V>> plans;
     std::unique_ptr<HaloExchange<V>> halo;
 
+    const void *known_b = nullptr, *known_c = nullptr;
+
     const Halo& pattern() const { return a.state()->halo; }
-    CpuQueue queue() const { return a.cluster().context().host(); }
+    const Context& context() const { return a.cluster().context(); }
+    void check(std::span<const V> b, std::span<const V> c)
+    {
+        require_local("B", b.size(), offset_t{pattern().own} * n);
+        require_local("C", c.size(), offset_t{a.local().rows} * n);
+        require_placed(context(), b.data(), b.size(), known_b, "B");
+        require_placed(context(), c.data(), c.size(), known_c, "C");
+    }
+    void multiply(std::size_t k, V alpha, V beta, std::span<V> c) const
+    {
+        const DenseView<const V> all{pattern().extended(), n, n, Layout::row_major, halo->extended().data()};
+        V* const first = c.data() + offset_t{pieces[k].first} * n;
+        plans[k].run(alpha, all, beta, DenseView<V>{plans[k].rows(), n, n, Layout::row_major, first});
+    }
 };
 
 template <class V>
@@ -201,16 +295,17 @@ SpmmPlan<V> SpmmPlan<V>::make(const DistCsr<V>& a, index_t n, Op op)
 {
     const Cluster& cluster = a.cluster();
     const DistCsr<V> operand = op == Op::transpose ? a.transpose() : a;
+    const Lengths all = lengths_of(cluster, operand.local());
     std::unique_ptr<State> s;
     cluster.together("spmm setup", [&] {
         require<ValueError>(n > 0, [&] { return concat("B cannot have ", n, " columns"); });
-        s.reset(new State{a, operand, n, op, {}, {}, {}});
-        s->pieces = cut_rows(cluster.context(), operand.local(), s->pattern());
-        const spmm::Policy rows = spmm::policy_of(spmm::Kernel::rows, {.n = n, .value_bytes = sizeof(V)}, {});
+        const Context& ctx = cluster.context();
+        s.reset(new State{a, operand, n, op, spmm_policy(ctx.backend(), all, n, sizeof(V)), {}, {}, {}});
+        s->pieces = place_rows(ctx, operand);
         for (const RowPiece<V>& piece : s->pieces)
             s->plans.push_back(
-                spmm::Plan<V>::make(cluster.context(), piece.view, {.n = n, .force = rows, .checked = false}));
-        s->halo = std::make_unique<HaloExchange<V>>(cluster, s->pattern(), n);
+                spmm::Plan<V>::make(ctx, piece.operand(), {.n = n, .force = s->policy, .checked = false}));
+        s->halo = std::make_unique<HaloExchange<V>>(ctx, cluster, s->pattern(), n);
     });
     return SpmmPlan(std::move(s));
 }
@@ -219,17 +314,22 @@ template <class V>
 void SpmmPlan<V>::run(V alpha, std::span<const V> b, V beta, std::span<V> c)
 {
     State& s = *state_;
-    require_local("B", b.size(), offset_t{s.pattern().own} * s.n);
-    require_local("C", c.size(), offset_t{s.a.local().rows} * s.n);
-    if (alpha != V(0)) s.halo->start(s.queue(), b);
-    bool waits = alpha != V(0);
-    const DenseView<const V> all{s.pattern().extended(), s.n, s.n, Layout::row_major, s.halo->extended().data()};
-    for (std::size_t k = 0; k < s.plans.size(); ++k) {
-        if (s.pieces[k].needs_halo && std::exchange(waits, false)) s.halo->finish();
-        V* const first = c.data() + offset_t{s.pieces[k].first} * s.n;
-        s.plans[k].run(alpha, all, beta, DenseView<V>{s.plans[k].rows(), s.n, s.n, Layout::row_major, first});
-    }
-    if (waits) s.halo->finish();
+    s.check(b, c);
+    run_overlapped(s, alpha != V(0), b, [&](std::size_t k) { s.multiply(k, alpha, beta, c); });
+}
+
+template <class V>
+PhaseTimes SpmmPlan<V>::run_timed(std::span<const V> b, std::span<V> c)
+{
+    State& s = *state_;
+    s.check(b, c);
+    return run_in_phases(s, b, [&](std::size_t k) { s.multiply(k, V(1), V(0), c); });
+}
+
+template <class V>
+const spmm::Policy& SpmmPlan<V>::policy() const
+{
+    return state_->policy;
 }
 
 template <class V>

@@ -73,54 +73,89 @@ void check_gather(const mpi::DistCsr<V>& a, const CsrView<V>& whole, const std::
     expect_same<V>(back.value.span(), {whole.value, nonzeros}, name + ": value");
 }
 
+// One process beside the ranks: on the CPU deterministic with one thread, or on the GPU of this rank.
+inline Context one_process(const mpi::Cluster& cluster)
+{
+    const Context& ctx = cluster.context();
+    return ctx.backend() == Backend::cpu ? Context::cpu(1).deterministic() : ctx;
+}
+
+template <class V>
+std::vector<V> host_copy(const Context& ctx, const Buffer<V>& there)
+{
+    const Buffer<V> copy = to_host(ctx, there.span());
+    return {copy.data(), copy.data() + copy.size()};
+}
+
+// y of one process with the policy of the ranks.
+template <class V>
+spmv::Plan<V> plan_of_one(const Context& ctx, const Csr<V>& whole, Op op, const spmv::Policy& policy)
+{
+    spmv::Options how{.op = op};
+    if (ctx.backend() != Backend::cpu)
+        how.force = spmv::Policy{policy.kernel, policy.lanes, op == Op::transpose};  // CPUs choose it
+    return spmv::Plan<V>::make(ctx, whole.view(), how);
+}
+
 template <class V>
 void check_spmv(const mpi::DistCsr<V>& a, const CsrView<V>& whole, Op op, const std::string& name)
 {
     const mpi::Cluster& cluster = a.cluster();
+    const Context &ctx = cluster.context(), single = one_process(cluster);
     const bool turned = op == Op::transpose;
+    const mpi::Cuts &x_cuts = turned ? a.row_cuts() : a.col_cuts(), &y_cuts = turned ? a.col_cuts() : a.row_cuts();
     const auto x = numbers<V>(0, turned ? whole.rows : whole.cols, 1);
-    auto y = numbers<V>(0, turned ? whole.cols : whole.rows, 2);
+    const auto y = numbers<V>(0, turned ? whole.cols : whole.rows, 2);
     auto plan = mpi::SpmvPlan<V>::make(a, {.op = op});
-    auto mine = std::vector<V>();
-    const auto y_part = part(cluster, y, turned ? a.col_cuts() : a.row_cuts());
-    mine.assign(y_part.begin(), y_part.end());
-    const auto one = spmv::Plan<V>::make(Context::cpu(1).deterministic(), whole, {.op = op});
+    const Csr<V> there = to_device(single, whole);
+    const auto one = plan_of_one(single, there, op, plan.policy());
     expect(one.policy().lanes == plan.policy().lanes && one.policy().kernel == plan.policy().kernel,
            name + ": one process chooses " + to_text(one.policy()) + ", ranks " + to_text(plan.policy()));
+    const Buffer<V> all_x = to_device<V>(single, x), my_x = to_device(ctx, part(cluster, x, x_cuts));
+    Buffer<V> all_y = to_device<V>(single, y), my_y = to_device(ctx, part(cluster, y, y_cuts));
     const mpi::Traffic before = cluster.sent();
     for (const V beta : {V(0), V(0.5)}) {
-        one.run(V(1.5), x, beta, y);
-        plan.run(V(1.5), part(cluster, x, turned ? a.row_cuts() : a.col_cuts()), beta, mine);
+        one.run(V(1.5), all_x.span(), beta, all_y.span());
+        plan.run(V(1.5), my_x.span(), beta, my_y.span());
     }
     const mpi::Traffic after = cluster.sent(), once = plan.sent_per_run();
     expect(after.bytes - before.bytes == 2 * once.bytes && after.messages - before.messages == 2 * once.messages,
            name + ": other bytes were sent than planned");
-    expect_same<V>(mine, part(cluster, y, turned ? a.col_cuts() : a.row_cuts()), name);
+    expect_same<V>(host_copy(ctx, my_y), part(cluster, host_copy(single, all_y), y_cuts), name);
+    one.run(all_x.span(), all_y.span());
+    const mpi::PhaseTimes times = plan.run_timed(my_x.span(), my_y.span());
+    expect(times.pack > 0 && times.exchange > 0 && times.product > 0, name + ": times of phases");
+    expect_same<V>(host_copy(ctx, my_y), part(cluster, host_copy(single, all_y), y_cuts), name + ", timed");
 }
 
 template <class V>
 void check_spmm(const mpi::DistCsr<V>& a, const CsrView<V>& whole, index_t n, const std::string& name)
 {
     const mpi::Cluster& cluster = a.cluster();
-    const auto b = numbers<V>(0, offset_t{whole.cols} * n, 3);
-    auto c = numbers<V>(0, offset_t{whole.rows} * n, 4);
-    const auto c_part = part(cluster, c, a.row_cuts(), n);
-    std::vector<V> mine(c_part.begin(), c_part.end());
+    const Context &ctx = cluster.context(), single = one_process(cluster);
+    const auto b = numbers<V>(0, offset_t{whole.cols} * n, 3), c = numbers<V>(0, offset_t{whole.rows} * n, 4);
     auto plan = mpi::SpmmPlan<V>::make(a, n);
+    const Csr<V> there = to_device(single, whole);
+    const Buffer<V> all_b = to_device<V>(single, b), my_b = to_device(ctx, part(cluster, b, a.col_cuts(), n));
+    Buffer<V> all_c = to_device<V>(single, c), my_c = to_device(ctx, part(cluster, c, a.row_cuts(), n));
     const mpi::Traffic before = cluster.sent();
-    plan.run(V(2), part(cluster, b, a.col_cuts(), n), V(0.5), mine);
+    plan.run(V(2), my_b.span(), V(0.5), my_c.span());
     expect(cluster.sent().bytes - before.bytes == plan.sent_per_run().bytes, name + ": bytes");
-    spmm::multiply(Context::cpu(1), whole, V(2), DenseView<const V>{whole.cols, n, n, Layout::row_major, b.data()},
-                   V(0.5), DenseView<V>{whole.rows, n, n, Layout::row_major, c.data()});
-    expect_same<V>(mine, part(cluster, c, a.row_cuts(), n), name);
+    spmm::Plan<V>::make(single, there.view(), {.n = n, .force = plan.policy()})
+        .run(V(2), DenseView<const V>{whole.cols, n, n, Layout::row_major, all_b.data()}, V(0.5),
+             DenseView<V>{whole.rows, n, n, Layout::row_major, all_c.data()});
+    expect_same<V>(host_copy(ctx, my_c), part(cluster, host_copy(single, all_c), a.row_cuts(), n), name);
 }
 
+// The same bits on CPUs and GPUs.
 template <class V>
 void check_dot(const mpi::Cluster& cluster, const mpi::Cuts& cuts, const std::string& name)
 {
     const auto x = numbers<V>(0, cuts.back(), 5), y = numbers<V>(0, cuts.back(), 6);
     const double one = mpi::dot<V>(alone(), x, y);
-    const double all = mpi::dot<V>(cluster, part(cluster, x, cuts), part(cluster, y, cuts));
+    const Buffer<V> my_x = to_device(cluster.context(), part(cluster, x, cuts)),
+                    my_y = to_device(cluster.context(), part(cluster, y, cuts));
+    const double all = mpi::dot<V>(cluster, my_x.span(), my_y.span());
     expect(std::memcmp(&one, &all, sizeof one) == 0, concat(name, ": dot is ", all, ", in one process ", one));
 }
 
@@ -137,15 +172,17 @@ void check_update(mpi::DistCsr<V> a, const CsrView<V>& whole, Op op, const std::
     CsrView<V> twice = whole;
     twice.value = doubled.data();
     const bool turned = op == Op::transpose;
+    const Context &ctx = cluster.context(), single = one_process(cluster);
     const auto x = numbers<V>(0, turned ? whole.rows : whole.cols, 7);
-    std::vector<V> y(static_cast<std::size_t>(turned ? whole.cols : whole.rows));
-    spmv::Plan<V>::make(Context::cpu(1).deterministic(), twice, {.op = op}).run(x, y);
-    const mpi::Cuts& cuts = turned ? a.col_cuts() : a.row_cuts();
-    std::vector<V> mine(part(cluster, y, cuts).size());
+    Buffer<V> y(to_device<V>(single, std::vector<V>(static_cast<std::size_t>(turned ? whole.cols : whole.rows))));
+    const Csr<V> there = to_device(single, twice);
+    const Buffer<V> all_x = to_device<V>(single, x);
+    plan_of_one(single, there, op, plan.policy()).run(all_x.span(), y.span());
+    mpi::DistVector<V> mine(cluster, turned ? a.col_cuts() : a.row_cuts());
     const auto x_part = part(cluster, x, turned ? a.row_cuts() : a.col_cuts());
-    std::copy(x_part.begin(), x_part.end(), plan.x().begin());
-    plan.run(plan.x(), mine);
-    expect_same<V>(mine, part(cluster, y, cuts), name);
+    ctx.run([&](const auto& q) { upload(q, x_part.data(), plan.x().data(), std::ssize(x_part)); });
+    plan.run(plan.x(), mine.local());
+    expect_same<V>(mine.download(), part(cluster, host_copy(single, y), mine.cuts()), name);
     for (V& v : a.values()) v /= V(2);
 }
 
@@ -169,14 +206,19 @@ void check_spgemm(mpi::DistCsr<V> a, const CsrView<V>& whole, const std::string&
     const mpi::Cluster& cluster = a.cluster();
     const bool square = whole.rows == whole.cols;
     const mpi::DistCsr<V> b = square ? a : a.transpose();
-    const Context ctx = Context::cpu(1);
+    const Context single = one_process(cluster);
     const spgemm::Options how{.op_b = square ? Op::none : Op::transpose};
-    const Csr<V> one = spgemm::multiply(ctx, whole, whole, how);
+    const auto product = [&](const CsrView<V>& left, const CsrView<V>& right) {
+        const Csr<V> there = to_device(single, left), other = to_device(single, right);
+        const Csr<V> c = spgemm::multiply(single, there.view(), other.view(), how);
+        return to_host(single, c.view());
+    };
+    const Csr<V> one = product(whole, whole);
     std::vector<V> doubled(whole.value, whole.value + whole.nonzeros);
     for (V& v : doubled) v *= V(2);
     CsrView<V> twice = whole;
     twice.value = doubled.data();
-    const Csr<V> again = square ? spgemm::multiply(ctx, twice, twice, how) : spgemm::multiply(ctx, twice, whole, how);
+    const Csr<V> again = product(twice, square ? twice : whole);
     for (const std::size_t budget : {Memory::unlimited, std::size_t{2000}}) {
         auto plan = mpi::SpgemmPlan<V>::make(a, b, {.budget = budget});
         mpi::DistCsr<V> c = plan.run();
@@ -196,19 +238,21 @@ template <class V>
 void check_cg(const mpi::DistCsr<V>& a, const CsrView<V>& whole, const std::string& name)
 {
     const mpi::Cluster& cluster = a.cluster();
-    std::vector<V> b(static_cast<std::size_t>(whole.rows), V(1)), x(b.size());
+    const Context& ctx = cluster.context();
+    const std::vector<V> ones(static_cast<std::size_t>(whole.rows), V(1));
     const solve::Stop stop{.relative = sizeof(V) == 8 ? 1e-9 : 1e-4};
-    const auto single = mpi::DistCsr<V>::scatter(alone(), whole);
-    const auto one = mpi::cg<V>(single, b, x, {.stop = stop});
-    std::vector<V> mine(part(cluster, x, a.row_cuts()).size());
-    const auto all = mpi::cg<V>(a, part(cluster, b, a.row_cuts()), mine, {.stop = stop});
+    const auto single = mpi::DistCsr<V>::scatter(alone(ctx), whole);
+    const Buffer<V> all_b = to_device<V>(ctx, ones), b = to_device(ctx, part(cluster, ones, a.row_cuts()));
+    mpi::DistVector<V> x(single.cluster(), single.row_cuts()), mine(cluster, a.row_cuts());
+    const auto one = mpi::cg<V>(single, all_b.span(), x.local(), {.stop = stop});
+    const auto all = mpi::cg<V>(a, b.span(), mine.local(), {.stop = stop});
     expect(all.converged(), name + ": " + all.text());
     expect(all.iterations > 1, name + ": nothing was iterated");
     expect_same<double>(all.history, one.history, name + ": residuals");
-    expect_same<V>(mine, part(cluster, x, a.row_cuts()), name + ": x");
-    const auto blocks = mpi::cg<V>(a, part(cluster, b, a.row_cuts()), mine,
-                                   {.stop = stop, .preconditioner = solve::Incomplete{factor::Kind::ic0}});
-    expect(blocks.converged() && blocks.iterations < 2 * all.iterations, name + ": block Jacobi with IC(0)");
+    expect_same<V>(mine.download(), part(cluster, x.download(), a.row_cuts()), name + ": x");
+    const auto blocks =
+        mpi::cg<V>(a, b.span(), mine.local(), {.stop = stop, .preconditioner = solve::Incomplete{factor::Kind::ic0}});
+    expect(blocks.converged() && blocks.iterations < 2 * all.iterations + 10, name + ": block Jacobi with IC(0)");
 }
 
 template <class V>
@@ -258,6 +302,69 @@ void check_all(const mpi::Cluster& cluster, unsigned one_in = 1)
     const Csr<V> small = io::generate<V>(ctx, "stencil5:2");
     const auto generated = mpi::DistCsr<V>::generate(cluster, "stencil5:2");
     check_gather(generated, small.view(), "generate");
+}
+
+// What can go wrong on a GPU alone: a vector in host memory.
+inline void check_places(const mpi::Cluster& cluster)
+{
+    const auto a = mpi::DistCsr<double>::generate(cluster, "stencil5:3");
+    auto plan = mpi::SpmvPlan<double>::make(a);
+    mpi::DistVector<double> y(cluster, a.row_cuts());
+    const std::vector<double> x(y.local().size(), 1);
+    std::string said;
+    try {
+        if (!x.empty()) plan.run(x, y.local());
+    } catch (const DeviceError& e) {
+        said = e.message();
+    }
+    expect(x.empty() || said.starts_with("x is not in the memory of cuda:"), "x in host memory: " + said);
+}
+
+// The checks for ranks on GPUs, small: a simulated GPU is slow.
+template <class V>
+void check_gpu(const mpi::Cluster& cluster)
+{
+    for (const char* sentence : {"stencil5:7", "uniform:30,24,4"}) {
+        const Csr<V> whole = io::generate<V>(Context::cpu(1), sentence);
+        const auto cuts = cuts_for(whole.view(), cluster.ranks());
+        for (const std::size_t which : {std::size_t{0}, std::size_t{3}}) {  // even, with ranks without rows
+            const auto a = mpi::DistCsr<V>::scatter(cluster, whole.view(), 0, cuts[which]);
+            const std::string name = concat(sentence, " on GPUs");
+            check_spmv(a, whole.view(), Op::none, name + ", SpMV");
+            check_spmm(a, whole.view(), 3, name + ", SpMM");
+            check_dot<V>(cluster, a.row_cuts(), name + ", dot");
+            if (which == 0) check_spgemm(a, whole.view(), name + ", SpGEMM");
+            if (which == 0) check_update(a, whole.view(), Op::transpose, name + ", new values transposed");
+        }
+    }
+    const Csr<V> grid = io::generate<V>(Context::cpu(1), "stencil5:5");
+    check_cg(mpi::DistCsr<V>::scatter(cluster, grid.view()), grid.view(), "CG on GPUs");
+}
+
+// Products in the order of METIS come back in the caller's order, with the same bits.
+template <class V>
+void check_repartition(const mpi::Cluster& cluster)
+{
+    const Csr<V> whole = io::generate<V>(Context::cpu(1), "stencil5:14");
+    const auto a = mpi::DistCsr<V>::scatter(cluster, whole.view(), 0, cuts_for(whole.view(), cluster.ranks())[3]);
+    const auto parts = mpi::Repartition<V>::make(a);
+    const mpi::DistCsr<V>& b = parts.matrix();
+    expect(b.nonzeros() == a.nonzeros() && std::ssize(parts.rows()) == b.local().rows, "repartition: sizes");
+    expect(cluster.ranks() == 1 || cluster.largest(b.local().nonzeros) * cluster.ranks() < 2 * a.nonzeros(),
+           "repartition: balance");
+    mpi::DistVector<V> x(cluster, a.col_cuts()), y(cluster, a.row_cuts()), back(cluster, a.row_cuts()),
+        new_x(cluster, b.col_cuts()), new_y(cluster, b.row_cuts());
+    const auto all = numbers<V>(0, whole.rows, 1);
+    x.upload(part(cluster, all, a.col_cuts()));
+    parts.move(x, new_x);
+    auto plan = mpi::SpmvPlan<V>::make(a, {.lanes = 2}), ordered = mpi::SpmvPlan<V>::make(b, {.lanes = 2});
+    plan.run(x.local(), y.local());
+    ordered.run(new_x.local(), new_y.local());
+    parts.move_back(new_y, back);
+    expect_same<V>(back.download(), y.download(), "repartition: y");
+    if (cluster.ranks() == 7)  // seven strips of two rows of the grid need more than patches
+        expect(cluster.sum(b.halo_sent()) < cluster.sum(mpi::DistCsr<V>::scatter(cluster, whole.view()).halo_sent()),
+               "repartition: the halo has not become smaller");
 }
 
 // A fault on one rank is an exception on all of them.

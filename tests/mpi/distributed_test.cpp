@@ -45,6 +45,24 @@ TEST_P(OnRanks, ColumnsHave64Bits)
     on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_wide(cluster); });
 }
 
+bool has_metis()
+{
+    const Csr<double> grid = io::generate<double>(Context::cpu(1), "stencil5:3");
+    try {
+        mpi::metis_order(grid.view(), 2);
+    } catch (const NotBuilt&) {
+        return false;
+    }
+    return true;
+}
+
+TEST_P(OnRanks, MetisOrdersRowsAndBack)
+{
+    if (!has_metis()) GTEST_SKIP() << "METIS is not here (Debian: libmetis5)";
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_repartition<double>(cluster); });
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_repartition<float>(cluster); });
+}
+
 INSTANTIATE_TEST_SUITE_P(Mpi, OnRanks, ::testing::Values(1, 2, 3, 7));
 
 // A rank that does not come is named, and the job ends.
@@ -142,6 +160,23 @@ TEST(BinnedSum, KeepsWhatIsNotFinite)
     EXPECT_TRUE(std::isnan(binned({infinity, 2, -infinity}, 1)));
     const std::vector<double> x{1, std::nan(""), 3}, y{1, 1, 1};
     EXPECT_TRUE(std::isnan(mpi::dot<double>(alone(), x, y)));
+}
+
+TEST(Metis, IsMissedWithAHint)
+{
+    const Csr<double> grid = io::generate<double>(Context::cpu(1), "stencil5:3"),
+                      wide = io::generate<double>(Context::cpu(1), "uniform:3,5,2");
+    setenv("TULLE_METIS", "there/is/no/libmetis.so", 1);
+    try {
+        mpi::metis_order(grid.view(), 2);
+        ADD_FAILURE() << "it was found";
+    } catch (const NotBuilt& e) {
+        EXPECT_NE(e.hint().find("TULLE_METIS"), std::string::npos);
+    }
+    EXPECT_EQ(mpi::metis_order(grid.view(), 20).cuts.back(), 9);  // more parts than rows: not asked
+    unsetenv("TULLE_METIS");
+    EXPECT_THROW(mpi::metis_order(wide.view(), 2), ShapeError);
+    EXPECT_THROW(mpi::metis_order(grid.view(), 0), ValueError);
 }
 
 TEST(Cuts, BalanceRowsAndNonzeros)

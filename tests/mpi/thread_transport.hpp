@@ -106,9 +106,9 @@ private:
 };
 
 // Runs f(cluster) on so many ranks, each a thread; what a rank throws is thrown again after all have ended, the lowest
-// rank first.
-template <class F>
-void on_ranks(int ranks, const F& f, const mpi::ClusterOptions& options = {.deadline = 60})
+// rank first. context(r) is where rank r works.
+template <class F, class MakeContext>
+void on_ranks(int ranks, const F& f, const mpi::ClusterOptions& options, const MakeContext& context)
 {
     const auto world = std::make_shared<World>(ranks);
     std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(ranks));
@@ -116,7 +116,7 @@ void on_ranks(int ranks, const F& f, const mpi::ClusterOptions& options = {.dead
     for (int r = 0; r < ranks; ++r)
         threads.emplace_back([&, r] {
             try {
-                f(mpi::Cluster(std::make_unique<ThreadTransport>(world, r), Context::cpu(1), options));
+                f(mpi::Cluster(std::make_unique<ThreadTransport>(world, r), context(r), options));
             } catch (...) {
                 thrown[static_cast<std::size_t>(r)] = std::current_exception();
             }
@@ -126,10 +126,16 @@ void on_ranks(int ranks, const F& f, const mpi::ClusterOptions& options = {.dead
         if (e) std::rethrow_exception(e);
 }
 
-// A cluster of this process alone.
-inline mpi::Cluster alone()
+template <class F>
+void on_ranks(int ranks, const F& f, const mpi::ClusterOptions& options = {.deadline = 60})
 {
-    return mpi::Cluster(std::make_unique<ThreadTransport>(std::make_shared<World>(1), 0), Context::cpu(1));
+    on_ranks(ranks, f, options, [](int) { return Context::cpu(1); });
+}
+
+// A cluster of this process alone.
+inline mpi::Cluster alone(const Context& ctx = Context::cpu(1))
+{
+    return mpi::Cluster(std::make_unique<ThreadTransport>(std::make_shared<World>(1), 0), ctx);
 }
 
 }  // namespace tulle::testing

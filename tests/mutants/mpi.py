@@ -7,12 +7,16 @@ def mutant(name, file, old, new, filter, test="mpi", build="sim-asan", **more):
 
 BITS = "*HasTheBitsOfOneProcessInDouble/2"
 SUMS = "BinnedSum.*"
+GPU = "*HaveTheBitsOfOneGpuInDouble/2"
 
 MUTANTS = [
     mutant("mpi: ghosts above are read where ghosts below are", "src/mpi/halo.hpp", "return ghost < below ? ghost : ghost + own;", "return ghost;", BITS),
     mutant("mpi: rows before the run do not wait for the halo", "src/mpi/halo.cpp", "piece_of(ctx, a, 0, first, true)", "piece_of(ctx, a, 0, first, false)", BITS),
     mutant("mpi: the image of an entry is not sent", "src/mpi/read.cpp", "if (mirror != io::Mirror::none && i != j)", "if (mirror != io::Mirror::none && i > j + 1)", "*FilesAreReadTogether*"),
     mutant("mpi: a part begins inside a line", "src/io/formats/matrix_market_read.cpp", "return std::min(body.find('\\n', byte - 1), n - 1) + 1;", "return byte;", "*FilesAreReadTogether*"),
-    mutant("mpi: a larger product is added to bins that are too small for it", "src/mpi/binned_sum.hpp", "if (largest <= std::ldexp(1.0, top(first_))) return add_parts(part);", "if (largest >= 0) return add_parts(part);", SUMS),
+    mutant("mpi: a larger product is added to bins that are too small for it", "src/mpi/binned_sum.hpp", "if (largest <= std::ldexp(1.0, top_of(first_))) return add_parts(part);", "if (largest >= 0) return add_parts(part);", SUMS),
     mutant("mpi: a bin is not moved when a larger number comes", "src/mpi/binned_sum.hpp", "high_[at(k)] = k >= shift ? high_[at(k - shift)] : 0;", "high_[at(k)] = 0;", SUMS + ":" + BITS),
+    mutant("mpi: ghosts above the own columns are not brought to the GPU", "src/mpi/halo.hpp", "extended_.data() + below + own, bytes(", "extended_.data() + below, bytes(", GPU, test="mpi_gpu"),
+    mutant("mpi: messages begin before the GPU has packed them", "src/mpi/halo.hpp", "if (!staged_.empty()) download(q, packed_.data(), staged_.data(), packed_.size());", "if (staged_.size() == 1) synchronize(q);", GPU, test="mpi_gpu"),
+    mutant("mpi: units below a bin are lost on a GPU", "src/mpi/cuda/units_of_products.cu", "v -= sum - round[k];", "v = 0;", "*HasTheBitsOfTheCpu*", test="mpi_gpu"),
 ]

@@ -1,19 +1,24 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle partition: how the rows of a matrix would be dealt out to the ranks of a cluster, without MPI. x is dealt out
-// as the rows where the matrix is square, else evenly.
+// as the rows where the matrix is square, else evenly. With METIS, rows and columns are ordered first.
 //
 // Times are a model, not a measurement: a rank reads its rows and its x from memory at the stated speed, receives its
 // halo at the speed of the link, and pays the latency once for each neighbour; the slowest rank counts.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "apps/cli/picture/colour.hpp"
+#include "apps/cli/picture/plot.hpp"
 #include "apps/cli/support/describe.hpp"
+#include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/json.hpp"
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs.hpp"
+#include "tulle/convert.hpp"
 #include "tulle/distributed.hpp"
 #include "tulle/text.hpp"
 
@@ -31,10 +36,24 @@ struct Dealt {
     double seconds = 0, one = 0;  // of a product, predicted: on all ranks, on one
 };
 
-mpi::Cuts cuts_of(const CsrView<double>& a, const PartitionOptions& o)
+// The matrix whose rows are dealt out in their order, and where.
+struct Cut {
+    std::optional<Csr<double>> ordered = {};  // rows and columns in the order of METIS
+    mpi::Cuts rows;
+
+    CsrView<double> view(const CsrView<double>& given) const { return ordered ? ordered->view() : given; }
+};
+
+Cut cut_rows(const Context& ctx, const CsrView<double>& a, const PartitionOptions& o)
 {
-    return o.method == "rows" ? mpi::even_cuts(a.rows, o.ranks)
-                              : mpi::balanced_cuts({a.row_begin, static_cast<std::size_t>(a.rows) + 1}, o.ranks);
+    if (o.method == "metis") {
+        const mpi::RowOrder order = mpi::metis_order(a, o.ranks);
+        return {permute<double>(ctx, a, order.order, order.order), order.cuts};
+    }
+    const bool by_rows = o.method == "rows";
+    return {{},
+            by_rows ? mpi::even_cuts(a.rows, o.ranks)
+                    : mpi::balanced_cuts({a.row_begin, static_cast<std::size_t>(a.rows) + 1}, o.ranks)};
 }
 
 // The columns of other ranks that rows use, each once, and how many ranks have them. `seen` remembers who asked last.
@@ -68,9 +87,9 @@ double seconds_of(const RankShare& s, const PartitionOptions& o)
            static_cast<double>(s.neighbours) * o.latency * 1e-6;
 }
 
-Dealt deal(const CsrView<double>& a, const PartitionOptions& o)
+Dealt deal(const CsrView<double>& a, const mpi::Cuts& rows, const PartitionOptions& o)
 {
-    const mpi::Cuts rows = cuts_of(a, o), cols = a.rows == a.cols ? rows : mpi::even_cuts(a.cols, o.ranks);
+    const mpi::Cuts cols = a.rows == a.cols ? rows : mpi::even_cuts(a.cols, o.ranks);
     std::vector<int> seen(static_cast<std::size_t>(a.cols), -1);
     Dealt dealt;
     offset_t most = 0;
@@ -133,14 +152,35 @@ std::string text_of(const Session& session, const Dealt& d, const PartitionOptio
     return table.text(session.console) + "\n" + facts.text(session.console);
 }
 
+void draw(const Session& session, const CsrView<double>& a, const mpi::Cuts& rows, const PartitionOptions& o)
+{
+    const picture::Plot plot{.matrix = picture::pattern_of(a),
+                             .panels = {{.title = o.matrix.name(),
+                                         .subtitle =
+                                             fmt::format("{} by {}", counted(o.ranks, "rank", "ranks"), o.method),
+                                         .order = {}}},
+                             .parts = {rows.begin(), rows.end()}};
+    const Activity work(session.console, concat("drawing ", o.plot));
+    picture::write_plot(o.plot, plot, session.host().host().threads);
+}
+
 }  // namespace
 
 void partition_rows(const Session& session, const PartitionOptions& options)
 {
+    if (!options.plot.empty()) {
+        picture::check_picture(options.plot, {});
+        require<UsageError>(
+            options.ranks <= picture::most_parts,
+            [&] { return concat(options.ranks, " ranks cannot be told apart by their colours"); },
+            concat("draw at most ", picture::most_parts));
+    }
     const Context ctx = session.host();
     const Loaded<double> loaded = load<double>(session, ctx, options.matrix);
     const auto& a = loaded.matrix;
-    const Dealt dealt = deal(a.view(), options);
+    const Cut cut = cut_rows(ctx, a.view(), options);
+    const Dealt dealt = deal(cut.view(a.view()), cut.rows, options);
+    if (!options.plot.empty()) draw(session, cut.view(a.view()), cut.rows, options);
     if (session.settings.json) {
         Json result = about(options.matrix, a.view());
         result.update(partition_json(dealt, options));
