@@ -3,10 +3,11 @@
 // What classical coarsening computes for a row, the same on both backends (as rows.hpp).
 //
 //   strong      i depends on j where -a_ij >= theta times the largest -a_ik of the row
-//   PMIS        coarse points: no two undecided neighbours at once; points that depend on one are fine (De Sterck, Yang,
-//               Heys 2006, doi:10.1137/040615729). More dependents come first, then a hash: the same on every backend
-//   extended+i  by products of matrices (Li, Sjogreen, Yang 2021, doi:10.1137/20M134931X): with C_k the coarse points that
-//               fine point k depends on, F_i the fine ones of i, beta_k = sum of a_kl over C_k,
+//   PMIS        coarse points: no two undecided neighbours at once; points that depend on one are fine (De Sterck,
+//               Yang, Heys 2006, doi:10.1137/040615729). More dependents come first, then a hash: the same on every
+//               backend
+//   extended+i  by products of matrices (Li, Sjogreen, Yang 2021, doi:10.1137/20M134931X): with C_k the coarse points
+//               that fine point k depends on, F_i the fine ones of i, beta_k = sum of a_kl over C_k,
 //                   P = D X B,  B_kj = a_kj for j in C_k,  X_ii = 1,  X_ik = a_ik / (beta_k + a_ki) for k in F_i,
 //                   D_ii = -1 / (a_ii + other a_in + sum over F_i of X_ik a_ki)
 //               and rows of coarse points 1 at their own number. A is symmetric: a_ki is a_ik
