@@ -168,7 +168,7 @@ void add_solve(Parser& parser, SolveOptions& o)
         ->option_text("MATRIX");
     verb->add_option("--unknowns-per-node", o.unknowns_per_node,
                      "amg: neighbouring rows that belong to one node (1, with rigid-body the columns of COORDINATES)")
-        ->check(CLI::PositiveNumber)
+        ->check(positive())
         ->option_text("N");
     verb->add_option("--tolerance", o.tolerance, "residual over the norm of b that is small enough (1e-8)")
         ->check(CLI::NonNegativeNumber)

@@ -53,7 +53,7 @@ def test_rigid_body_modes(sizes, dtype):
     A = tulle.generate(f"elasticity{dimensions}d:{sizes}").astype(dtype)
     modes = tulle.rigid_body_modes(tulle.generate("coordinates:" + sizes).toarray())
     assert modes.shape == (A.shape[0], 3 * dimensions - 3) and np.linalg.matrix_rank(modes) == modes.shape[1]
-    options = dict(method="cg", preconditioner="amg", rtol=1e-8 if dtype == np.float64 else 1e-5)
+    options = dict(method="cg", preconditioner="amg", rtol=1e-8 if dtype == np.float64 else 1e-3)
     b = np.ones(A.shape[0], dtype)
     x, report = tulle.solve(A, b, near_null_space=modes, unknowns_per_node=dimensions, **options)
     assert report.converged and report.iterations < tulle.solve(A, b, **options)[1].iterations
