@@ -114,6 +114,15 @@ void make_patterns(const Queue& q, const Dependences<V>& d, Interpolation<V>& p)
     p.factor = Buffer<V>(q, n);
 }
 
+template <class V>
+void choose_points_and_patterns(const Context& ctx, const Dependences<V>& d, Interpolation<V>& p)
+{
+    ctx.run([&](const auto& q) {
+        p.number = choose_points(q, d);
+        make_patterns(q, d, p);
+    });
+}
+
 // The pattern of P.
 template <class Queue, class V>
 void truncate(const Queue& q, Interpolation<V>& p, int most, Csr<V>& prolongation)
@@ -135,11 +144,7 @@ Interpolation<V> choose_interpolation(const Context& ctx, const LevelData<V>& le
 {
     const trace::Phase phase{"coarse points"};
     Interpolation<V> p;
-    const Dependences<V> d = find_dependences(ctx, level.a, strength);
-    ctx.run([&](const auto& q) {
-        p.number = choose_points(q, d);
-        make_patterns(q, d, p);
-    });
+    choose_points_and_patterns(ctx, find_dependences(ctx, level.a, strength), p);
     return p;
 }
 
