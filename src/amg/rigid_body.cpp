@@ -17,6 +17,11 @@ namespace {
 struct Frame {
     std::array<double, 3> middle{};
     double scale = 1;
+
+    double place(double coordinate, index_t direction) const
+    {
+        return (coordinate - middle[static_cast<std::size_t>(direction)]) * scale;
+    }
 };
 
 template <class V>
@@ -62,16 +67,12 @@ Dense<V> rigid_body_modes(const Context& ctx, const DenseView<const V>& coordina
     const auto view = modes.view();
     std::fill_n(modes.data.data(), modes.data.size(), V(0));
     for (index_t i = 0; i < coordinates.rows; ++i) {
-        const auto place = [&](index_t c) {
-            return static_cast<V>((static_cast<double>(coordinates(i, c)) - frame.middle[static_cast<std::size_t>(c)]) *
-                                  frame.scale);
-        };
         const index_t row = i * dimensions;
         for (index_t c = 0; c < dimensions; ++c) view(row + c, c) = V(1);
         for (index_t k = 0; k < rotations; ++k) {
             const Turn turn = turns[static_cast<std::size_t>(k)];
-            view(row + turn.a, dimensions + k) = -place(turn.b);
-            view(row + turn.b, dimensions + k) = place(turn.a);
+            view(row + turn.a, dimensions + k) = -static_cast<V>(frame.place(coordinates(i, turn.b), turn.b));
+            view(row + turn.b, dimensions + k) = static_cast<V>(frame.place(coordinates(i, turn.a), turn.a));
         }
     }
     modes.data = to_device<V>(ctx, std::as_const(modes.data).span());
