@@ -465,6 +465,9 @@ TEST_P(AmgOn, NodesAreAggregatedAsAWhole)
         const auto coarse = host_vector(c, near_null);
         ASSERT_EQ(t.cols % 3, 0);
         ASSERT_GE(t.cols, 6);
+        std::set<index_t> aggregates;
+        for (const index_t j : t.col) aggregates.insert(j / 3);
+        EXPECT_EQ(3 * std::ssize(aggregates), t.cols) << "an aggregate without unknowns";
         for (std::size_t i = 0; i < static_cast<std::size_t>(t.rows); ++i) {
             ASSERT_EQ(t.row_begin[i + 1] - t.row_begin[i], 3);
             ASSERT_EQ(t.col[3 * i] / 3, t.col[3 * (i / 2 * 2)] / 3);
