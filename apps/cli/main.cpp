@@ -148,7 +148,8 @@ void add_solve(Parser& parser, SolveOptions& o)
     CLI::App* verb = parser.verb(
         "solve", "Solves A x = b; exit code 1 unless the residual b - A x is small enough.",
         "tulle solve matrix.mtx\ntulle solve matrix.mtx --rhs b.mtx --output x.mtx --tolerance 1e-10\ntulle "
-        "solve stencil7:50 --method cg --preconditioner ic0 --plot history.png");
+        "solve stencil7:50 --method cg --preconditioner ic0 --plot history.png\ntulle solve elasticity3d:12 "
+        "--near-null-space rigid-body:coordinates:12,12,12");
     parser.matrix(verb, o.matrix);
     verb->add_option("--rhs", o.rhs, "b: a Matrix Market file with one column, or one number a line (ones)")
         ->option_text("FILE");
@@ -157,8 +158,18 @@ void add_solve(Parser& parser, SolveOptions& o)
         ->option_text("NAME");
     verb->add_option("--preconditioner", o.preconditioner,
                      "none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, fsai, "
-                     "amg, amg:float or amg:double; +match, +rcm; amg+w, +jacobi, +l1-jacobi, +gauss-seidel (chosen)")
+                     "amg, amg:float or amg:double; +match, +rcm; amg+classical, +w, +k, +jacobi, +l1-jacobi, "
+                     "+gauss-seidel (chosen)")
         ->option_text("NAME");
+    verb->add_option(
+            "--near-null-space", o.near_null_space,
+            "amg: vectors that A maps to almost zero, as columns of a matrix, or rigid-body:COORDINATES, a row "
+            "for each point (constants)")
+        ->option_text("MATRIX");
+    verb->add_option("--unknowns-per-node", o.unknowns_per_node,
+                     "amg: neighbouring rows that belong to one node (1, with rigid-body the columns of COORDINATES)")
+        ->check(positive())
+        ->option_text("N");
     verb->add_option("--tolerance", o.tolerance, "residual over the norm of b that is small enough (1e-8)")
         ->check(CLI::NonNegativeNumber)
         ->option_text("X");

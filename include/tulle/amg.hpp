@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Algebraic multigrid by smoothed aggregation: a preconditioner for symmetric positive definite matrices; float and
-/// double.
+/// Algebraic multigrid by smoothed aggregation or classical interpolation: a preconditioner for symmetric positive
+/// definite matrices; float and double.
 /// @code
 /// auto plan = tulle::amg::Plan<double>::make(ctx, A.view());
 /// plan.apply(r.span(), z.span());                     // one cycle from z = 0; allocates nothing
@@ -39,14 +39,26 @@ enum class Smoother {
     gauss_seidel
 };
 
+/// How the next level is made.
+enum class Coarsening {
+    aggregation,  ///< smoothed aggregation: aggregates of unknowns, a near null space
+    classical     ///< a part of the points (PMIS), extended+i interpolation of the others, truncated
+};
+
 /// The order in which levels are visited.
 enum class Cycle {
     v,  ///< each coarser level once
-    w   ///< each coarser level twice
+    w,  ///< each coarser level twice
+    /// Two steps of flexible CG on each coarser level, preconditioned by the cycle from there on. Not a linear
+    /// operator: for flexible methods (solve::Method::fgmres).
+    k
 };
 
 /// Options of Plan::make().
 struct Options {
+    Coarsening coarsening = Coarsening::aggregation;  ///< how the next level is made
+    double classical_strength = 0.25;  ///< classical: i depends on j if -a_ij >= this times the largest -a_ik
+    int interpolation_entries = 4;     ///< classical: the most entries in a row of the interpolation
     /// |a_ij| >= strength sqrt(|a_ii a_jj|): i and j may share an aggregate. Half as much on each coarser level.
     double strength = 0.08;
     Smoother smoother = Smoother::chebyshev;  ///< before and after the coarse correction
@@ -56,7 +68,9 @@ struct Options {
     double prolongator_damping = 4.0 / 3.0;   ///< over the spectral radius of D^-1 A; 0: plain aggregation
     index_t coarse_rows = 200;                ///< a level with at most so many rows is solved directly
     int most_levels = 20;                     ///< levels in all
-    bool checked = true;                      ///< validate the matrix first; sizes and null pointers are always checked
+    /// Neighbouring rows that belong to one node, such as the displacements at a point: they share an aggregate.
+    index_t unknowns_per_node = 1;
+    bool checked = true;  ///< validate the matrix first; sizes and null pointers are always checked
 };
 
 /// A level of the hierarchy, the finest first.
@@ -66,6 +80,19 @@ struct Level {
     double spectral_radius = 0;  ///< of D^-1 A, estimated; 0 where it is not needed
 };
 
+/// The near null space of elasticity: rigid displacements and rotations of points, which cost no energy. Row
+/// `point * dimensions + c` is the displacement in direction c. Rotations are about the mean point and at most 1.
+/// @param ctx where the result is.
+/// @param coordinates a row for each point, two or three columns, **on the host**.
+/// @returns three columns in two dimensions, six in three; row-major without gaps, in the memory of the context.
+/// @throws ShapeError unless there are two or three columns.
+/// @throws ValueError if a coordinate is not finite.
+/// @throws OutOfMemory if the budget or the device does not allow the result.
+template <class V>
+TULLE_API Dense<V> rigid_body_modes(const Context& ctx, const DenseView<const V>& coordinates);
+
+/// Name of a cycle: "V".
+TULLE_API std::string to_text(Cycle cycle);
 /// Name of a smoother: "chebyshev".
 TULLE_API std::string to_text(Smoother smoother);
 
@@ -84,7 +111,8 @@ public:
     /// @param a the matrix, in the memory of the context; kept as a view. Symmetric; no column may be stored twice.
     /// @param options see Options.
     /// @param near_null_space vectors that the matrix maps to almost zero, as columns, row-major without gaps, in the
-    /// memory of the context; not kept. Without any: constants.
+    /// memory of the context; not kept. Without any: a constant for each unknown of a node. For elasticity:
+    /// rigid_body_modes().
     /// @throws ShapeError if the matrix is not square, or the vectors have another number of rows.
     /// @throws ValueError if the matrix is not valid, an entry is stored twice or not finite, a diagonal entry is
     /// missing, zero or negative (it names the row), or an option is out of range.
@@ -92,8 +120,8 @@ public:
     static Plan make(const Context& ctx, const AnyCsr<V>& a, const Options& options = {},
                      const DenseView<const V>& near_null_space = {});
 
-    /// z = one cycle for A z = r from z = 0: a symmetric operator. Allocates nothing. On a GPU the work is queued on
-    /// the stream of the context and the call returns at once.
+    /// z = one cycle for A z = r from z = 0: a symmetric operator, but for Cycle::k. Allocates nothing. On a GPU the
+    /// work is queued on the stream of the context and the call returns at once.
     /// @param r rows() entries in the memory of the context.
     /// @param z rows() entries in the memory of the context; must not overlap r.
     /// @throws ShapeError if r or z has the wrong size.

@@ -13,6 +13,9 @@
 /// - twins, graphs, bands, diagonal, pruned weights: pattern_value(i, j), in [0.5, 1.5), not symmetric
 /// - identity: 1
 /// - stencils, fem: -1 off the diagonal, the number of neighbours of an inner point on it: symmetric positive definite
+/// - elasticity2d, elasticity3d: linear elasticity of bilinear squares or trilinear cubes with a Poisson ratio of 1/4,
+///   in units that make every value a whole number: symmetric positive definite
+/// - coordinates: whole numbers
 /// - arrow, chain, levels: in [1, 2) on the diagonal; off it in [-0.5, 0.5) divided by their number in the row, so that
 ///   the diagonal dominates and solves with the matrix are well conditioned
 #pragma once

@@ -123,13 +123,14 @@ enum class Precision {
     in_float    ///< float: about half the memory and time
 };
 
-/// Algebraic multigrid by smoothed aggregation (tulle/amg.hpp), for symmetric positive definite matrices.
+/// Algebraic multigrid (tulle/amg.hpp), for symmetric positive definite matrices.
 struct Amg {
-    amg::Smoother smoother = amg::Smoother::chebyshev;  ///< smoother of all levels
-    int degree = 2;                                     ///< of the Chebyshev smoother
-    double strength = 0.08;                             ///< of couplings inside an aggregate
-    amg::Cycle cycle = amg::Cycle::v;                   ///< order of the levels
-    Precision precision = Precision::automatic;         ///< of matrices and vectors of the hierarchy
+    amg::Smoother smoother = amg::Smoother::chebyshev;          ///< smoother of all levels
+    int degree = 2;                                             ///< of the Chebyshev smoother
+    double strength = 0.08;                                     ///< of couplings inside an aggregate
+    amg::Cycle cycle = amg::Cycle::v;                           ///< order of the levels; k: with fgmres alone
+    Precision precision = Precision::automatic;                 ///< of matrices and vectors of the hierarchy
+    amg::Coarsening coarsening = amg::Coarsening::aggregation;  ///< how coarser levels are made
 
     /// Compares.
     bool operator==(const Amg&) const = default;
@@ -179,6 +180,8 @@ struct Recipe {
     bool guess = false;                                 ///< x has a first guess; otherwise it is not read
     Eigenvalues eigenvalues = {};                       ///< chebyshev
     Inner inner = {};                                   ///< refinement
+    /// Amg: neighbouring rows that belong to one node, such as the displacements at a point; they share an aggregate.
+    index_t unknowns_per_node = 1;
     int check_every = 0;  ///< iterations between looks at the residual by the host; 0: 1 on a CPU, 16 on a GPU
 
     /// Compares.
@@ -234,7 +237,8 @@ TULLE_API std::string to_text(const Preconditioner& preconditioner);
 TULLE_API Method parse_method(std::string_view name);
 /// A preconditioner from its name and parameters: "jacobi", "block-jacobi:4", "chebyshev:3", "ilu0", "ic0", "iluk:1",
 /// "ilut", "ilut:DROP:FILL", "fsai", "amg", "amg:float", "amg:double"; factorisations with "+match", "+rcm" or
-/// both behind them, amg with "+w" (W-cycle), one of "+jacobi", "+l1-jacobi" and "+gauss-seidel" (smoother), or both.
+/// both behind them, amg with "+classical" (coarsening), "+w" or "+k" (cycle), one of "+jacobi", "+l1-jacobi" and
+/// "+gauss-seidel" (smoother), in this order.
 /// @throws ValueError (with the names) if the text is wrong.
 TULLE_API Preconditioner parse_preconditioner(std::string_view text);
 /// All methods.
@@ -279,11 +283,15 @@ public:
     /// @param ctx where the arrays are and the work is done; the plan keeps a copy.
     /// @param a the matrix, in the memory of the context; kept as a view.
     /// @param recipe see Recipe.
-    /// @throws ShapeError if the matrix is not square.
+    /// @param near_null_space vectors that the matrix maps to almost zero, as columns, row-major without gaps, in the
+    /// memory of the context; the plan keeps a copy. Amg uses it (amg::Plan::make(), amg::rigid_body_modes()). Without
+    /// any: constants.
+    /// @throws ShapeError if the matrix is not square, or the vectors have another number of rows.
     /// @throws ValueError if the matrix is not valid or has NaN or infinity, if the recipe is wrong, or if the
     /// preconditioner cannot be made (zero or missing diagonal, singular block; the row is named).
     /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
-    static Plan make(const Context& ctx, const AnyCsr<V>& a, const Recipe& recipe = {});
+    static Plan make(const Context& ctx, const AnyCsr<V>& a, const Recipe& recipe = {},
+                     const DenseView<const V>& near_null_space = {});
 
     /// Solves A x = b; waits for the result. Bad numbers are reasons in the report, not exceptions: x is then as good
     /// as it got.

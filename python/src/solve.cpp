@@ -5,9 +5,12 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "arrays.hpp"
+#include "tulle/amg.hpp"
+#include "tulle/transfer.hpp"
 
 namespace tulle::python {
 namespace {
@@ -38,14 +41,17 @@ template <class V>
 class SolverPlan {
 public:
     SolverPlan(Place& place, const Compressed& a, const std::string& method, const std::string& preconditioner,
-               double relative, double absolute, offset_t iterations, double seconds, int restart, bool guess)
+               double relative, double absolute, offset_t iterations, double seconds, int restart, bool guess,
+               index_t unknowns_per_node, const Input<V>& near_null_space, index_t vectors)
         : a_(a),
           guard_(place),
           plan_(
               make(place.get(), a, method, preconditioner,
                    {.stop = {.relative = relative, .absolute = absolute, .iterations = iterations, .seconds = seconds},
                     .restart = restart,
-                    .guess = guess}))
+                    .guess = guess,
+                    .unknowns_per_node = unknowns_per_node},
+                   span_of(near_null_space), vectors))
     {}
 
     nb::dict solve(const Input<V>& b, const Output<V>& x)
@@ -92,13 +98,16 @@ private:
     }
 
     static Plan make(const Context& ctx, const Compressed& a, const std::string& method,
-                     const std::string& preconditioner, solve::Recipe recipe)
+                     const std::string& preconditioner, solve::Recipe recipe, std::span<const V> near_null_space,
+                     index_t vectors)
     {
         const auto view = a.as_rows<V>();
         const nb::gil_scoped_release free;
         if (!method.empty()) recipe.method = solve::parse_method(method);
         if (!preconditioner.empty()) recipe.preconditioner = solve::parse_preconditioner(preconditioner);
-        return Plan::make(ctx, view, recipe);
+        const Buffer<V> there = to_device<V>(ctx, near_null_space);
+        const auto rows = vectors == 0 ? 0 : static_cast<index_t>(near_null_space.size()) / vectors;
+        return Plan::make(ctx, view, recipe, {rows, vectors, vectors, Layout::row_major, there.data()});
     }
 
     Compressed a_;
@@ -106,15 +115,26 @@ private:
     Plan plan_;
 };
 
+// coordinates: row after row; modes: likewise, as many rows as there are coordinates.
+void rigid_body_modes(const Input<double>& coordinates, index_t dimensions, const Output<double>& modes)
+{
+    const auto at = span_of(coordinates);
+    const auto to = span_of(modes);
+    const auto points = static_cast<index_t>(at.size()) / dimensions;
+    const Dense<double> made =
+        amg::rigid_body_modes<double>(Context::cpu(1), {points, dimensions, dimensions, Layout::row_major, at.data()});
+    std::copy_n(made.data.data(), to.size(), to.data());
+}
+
 template <class V>
 void bind(nb::module_& m, const char* name)
 {
     using P = SolverPlan<V>;
     nb::class_<P>(m, name)
         .def(nb::init<Place&, const Compressed&, const std::string&, const std::string&, double, double, offset_t,
-                      double, int, bool>(),
+                      double, int, bool, index_t, const Input<V>&, index_t>(),
              "context"_a, "a"_a, "method"_a, "preconditioner"_a, "relative"_a, "absolute"_a, "iterations"_a,
-             "seconds"_a, "restart"_a, "guess"_a)
+             "seconds"_a, "restart"_a, "guess"_a, "unknowns_per_node"_a, "near_null_space"_a.noconvert(), "vectors"_a)
         .def("solve", &P::solve, "b"_a.noconvert(), "x"_a.noconvert())
         .def("solve_at", &P::solve_at, "b"_a, "x"_a, "size"_a, "stream"_a)
         .def("update_values", &P::update_values, "data"_a.noconvert())
@@ -130,6 +150,7 @@ void bind_solve(nb::module_& m)
 {
     bind<double>(m, "SolverPlan_f64");
     bind<float>(m, "SolverPlan_f32");
+    m.def("rigid_body_modes", &rigid_body_modes, "coordinates"_a.noconvert(), "dimensions"_a, "modes"_a.noconvert());
 }
 
 }  // namespace tulle::python

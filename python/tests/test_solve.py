@@ -46,6 +46,25 @@ def test_float32():
     assert x.dtype == np.float32 and report.converged
 
 
+@pytest.mark.parametrize("sizes", ["24,20", "8,6,6"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rigid_body_modes(sizes, dtype):
+    dimensions = sizes.count(",") + 1
+    A = tulle.generate(f"elasticity{dimensions}d:{sizes}").astype(dtype)
+    modes = tulle.rigid_body_modes(tulle.generate("coordinates:" + sizes).toarray())
+    assert modes.shape == (A.shape[0], 3 * dimensions - 3) and np.linalg.matrix_rank(modes) == modes.shape[1]
+    options = dict(method="cg", preconditioner="amg", rtol=1e-8 if dtype == np.float64 else 1e-3)
+    b = np.ones(A.shape[0], dtype)
+    x, report = tulle.solve(A, b, near_null_space=modes, unknowns_per_node=dimensions, **options)
+    assert report.converged and report.iterations < tulle.solve(A, b, **options)[1].iterations
+    with pytest.raises(tulle.ShapeError):
+        tulle.solve(A, b, near_null_space=modes[1:], **options)
+    with pytest.raises(tulle.ShapeError):
+        tulle.rigid_body_modes(np.ones((3, 4)))
+    with pytest.raises(tulle.InvalidValue):
+        tulle.plan_solve(A, unknowns_per_node=7)
+
+
 def test_a_plan_is_used_again():
     A = tulle.generate("stencil5:20")
     plan = tulle.plan_solve(A, preconditioner="amg")

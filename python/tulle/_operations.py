@@ -15,7 +15,7 @@ from ._frameworks import BF16, F16, F32, F64, I32, NAMES, Foreign, ResultAt, ado
 from ._patterns import bind, bound_to, forget, keep_plan, recall, remember
 from ._plans import Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, stored_dtype, with_lines
 
-__all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "sddmm", "attention", "plan_spmv", "plan_spmm", "plan_sddmm", "plan_spgemm", "plan_solve_triangular"]
+__all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "sddmm", "attention", "plan_spmv", "plan_spmm", "plan_sddmm", "plan_spgemm", "plan_solve_triangular", "rigid_body_modes"]
 
 
 def with_scipy(a: Sparse, transpose: bool) -> Any:
@@ -563,7 +563,7 @@ def plan_solve_triangular(A: Any, *, lower: bool = True, unit_diagonal: bool = F
 
 
 def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: float = 1e-8, atol: float = 0.0, maxiter: int = 10_000, seconds: float = float("inf"), restart: int = 30,
-               guess: bool = False, shape: Any = None, dtype: Any = None, context: Context | None = None) -> SolverPlan:
+               guess: bool = False, near_null_space: Any = None, unknowns_per_node: int = 1, shape: Any = None, dtype: Any = None, context: Context | None = None) -> SolverPlan:
     """A solver of A x = b, prepared for one matrix.
 
     Parameters
@@ -584,6 +584,10 @@ def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: floa
         gmres, fgmres: vectors kept before a restart.
     guess : bool
         `out` has a first guess when the plan is called.
+    near_null_space : array_like, optional
+        Vectors that A maps to almost zero, as columns, on the host; for "amg". Constants by default; for elasticity `rigid_body_modes`.
+    unknowns_per_node : int
+        Neighbouring rows that belong to one node, such as the displacements at a point; for "amg".
     dtype : optional
         float64 or float32; that of A by default.
 
@@ -600,8 +604,37 @@ def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: floa
     >>> report.converged
     True
     """
-    return SolverPlan(A, method=method, preconditioner=preconditioner, rtol=rtol, atol=atol, maxiter=maxiter, seconds=seconds, restart=restart, guess=guess, shape=shape, dtype=dtype,
-                      context=context)
+    return SolverPlan(A, method=method, preconditioner=preconditioner, rtol=rtol, atol=atol, maxiter=maxiter, seconds=seconds, restart=restart, guess=guess,
+                      near_null_space=near_null_space, unknowns_per_node=unknowns_per_node, shape=shape, dtype=dtype, context=context)
+
+
+def rigid_body_modes(coordinates: Any) -> np.ndarray:
+    """The near null space of elasticity: rigid displacements and rotations of points, for `plan_solve`.
+
+    Parameters
+    ----------
+    coordinates : array_like
+        A row for each point, two or three columns.
+
+    Returns
+    -------
+    numpy.ndarray
+        A row for each unknown, those of a point one after another; three columns in two dimensions, six in three.
+
+    Examples
+    --------
+    >>> import numpy as np, tulle
+    >>> A, points = tulle.generate("elasticity2d:20"), tulle.generate("coordinates:20,20").toarray()
+    >>> x, report = tulle.solve(A, np.ones(800), preconditioner="amg", near_null_space=tulle.rigid_body_modes(points), unknowns_per_node=2)
+    >>> report.converged
+    True
+    """
+    at = np.ascontiguousarray(coordinates, F64)
+    if at.ndim != 2 or at.shape[1] not in (2, 3):
+        raise ShapeError(f"the coordinates have shape {at.shape}, but must have two or three columns")
+    modes = np.empty((at.size, 3 if at.shape[1] == 2 else 6))
+    _core.rigid_body_modes(at.reshape(-1), at.shape[1], modes.reshape(-1))
+    return modes
 
 
 def solve(A: Any, b: Any, out: Any = None, **options: Any) -> tuple[Any, SolveReport]:

@@ -1,19 +1,23 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Smoothed aggregation (Vanek, Mandel, Brezina 1996, doi:10.1007/BF02238511), from a matrix to a cycle.
+// Multigrid by smoothed aggregation (Vanek, Mandel, Brezina 1996, doi:10.1007/BF02238511) or classical interpolation,
+// from a matrix to a cycle.
 //
 //   inspect     diagonal, and the spectral radius of D^-1 A by a few steps of Lanczos
-//   aggregate   strong connections, a maximal independent set of distance two, aggregates around it; the near null
-//               space on each of them, orthonormal, is the tentative prolongator T (setup.cpp, rows.hpp)
-//   coarsen     P = (I - w D^-1 A) T, R = P^T, coarse matrix R (A P): products by SpGEMM, whose plans are kept
+//   aggregate   strong connections, of nodes where these have several unknowns (nodes.hpp), a maximal independent set
+//               of distance two, aggregates around it; the near null space on each of them, orthonormal, is the
+//               tentative prolongator T (setup.cpp, rows.hpp). Or: coarse points (classical.cpp)
+//   coarsen     P = (I - w D^-1 A) T, or interpolation from coarse points; R = P^T, coarse matrix R (A P): products by
+//               SpGEMM, whose plans are kept
 //   invert      the coarsest matrix, dense (coarse.cpp)
-//   cycle       smooth, restrict, recurse, prolong, smooth: SpMV and updates of vectors
+//   cycle       smooth, restrict, recurse, prolong, smooth: SpMV and updates of vectors (K-cycle: krylov.hpp)
 #include "tulle/amg.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "amg/checks.hpp"
 #include "amg/setup.hpp"
 #include "amg/steps.hpp"
 #include "base/plural.hpp"
@@ -59,26 +63,24 @@ void check_options(const Options& o)
     require<ValueError>(o.coarse_rows >= 1 && o.coarse_rows <= most_dense_rows,
                         [&] { return concat("coarse_rows is ", o.coarse_rows, ", not from 1 to ", most_dense_rows); });
     require<ValueError>(o.most_levels >= 1, [&] { return concat("most_levels is ", o.most_levels, ", below 1"); });
+    require<ValueError>(o.classical_strength >= 0 && o.classical_strength < 1, [&] {
+        return concat("classical_strength is ", o.classical_strength, ", not from 0 to below 1");
+    });
+    require<ValueError>(o.interpolation_entries >= 1,
+                        [&] { return concat("interpolation_entries is ", o.interpolation_entries, ", below 1"); });
 }
 
-// The near null space of the finest level: a copy, or ones.
+// The near null space of the finest level: a copy, or a constant for each unknown of a node.
 template <class V>
-Buffer<V> first_near_null(const Context& ctx, index_t rows, const DenseView<const V>& given)
+Buffer<V> first_near_null(const Context& ctx, index_t rows, index_t unknowns, const DenseView<const V>& given)
 {
     if (given.cols == 0)
         return ctx.run([&](const auto& q) {
-            Buffer<V> ones(q, rows);
-            for_each(q, rows, SetOnes<V>{ones.data()});
-            return ones;
+            Buffer<V> constants(q, offset_t{rows} * unknowns);
+            for_each(q, rows, SetTranslations<V>{unknowns, constants.data()});
+            return constants;
         });
-    require(given.rows == rows,
-            [&] { return concat("the near null space has ", given.rows, " rows, but the matrix has ", rows); });
-    require<ValueError>(given.layout == Layout::row_major && given.leading == given.cols,
-                        "the near null space must be row-major without gaps");
-    check_dense(given, "the near null space");
-    const void* unknown = nullptr;
-    require_placed(ctx, given.data, static_cast<std::size_t>(rows) * static_cast<std::size_t>(given.cols), unknown,
-                   "the near null space");
+    check_near_null(ctx, rows, given);
     return ctx.run([&](const auto& q) {
         Buffer<V> own(q, offset_t{rows} * given.cols);
         copy(q, given.data, own.data(), own.size());
@@ -98,6 +100,7 @@ void make_vectors(const Context& ctx, LevelData<V>& level, const Options& option
         level.residual = Buffer<V>(q, n);
         if (options.smoother == Smoother::chebyshev || options.smoother == Smoother::gauss_seidel)
             level.direction = Buffer<V>(q, n);
+        if (options.cycle == Cycle::k && !finest) level.krylov.emplace(q, n);
     });
 }
 
@@ -208,6 +211,29 @@ struct CycleOf {
         if (l.lower) smooth(l, r, z, false, coarse_sweeps, true);
     }
 
+    // Two steps of flexible CG for A z = r, whose preconditioner is a cycle; r is overwritten (krylov.hpp).
+    void run_krylov(std::size_t n) const
+    {
+        LevelData<V>& l = *level[n];
+        Krylov<V>& k = *l.krylov;
+        const auto dot = [&](const Buffer<V>& x, const Buffer<V>& y, int to) {
+            ctx.run([&](const auto& q) {
+                vector::dot(q, l.a.rows, x.data(), y.data(), k.dots.data() + to, k.sums.space());
+            });
+        };
+        run(n, std::as_const(l.r).span(), k.c.span(), true);
+        l.multiply->run(std::as_const(k.c).span(), k.v.span());
+        dot(l.r, k.c, KrylovDots::r_c);
+        dot(k.v, k.c, KrylovDots::c_v);
+        update(l, KrylovResidual<V>{{k.dots.data()}, k.v.data(), l.r.data()});
+        run(n, std::as_const(l.r).span(), l.z.span(), true);
+        l.multiply->run(std::as_const(l.z).span(), k.w.span());
+        dot(k.v, l.z, KrylovDots::v_d);
+        dot(k.w, l.z, KrylovDots::w_d);
+        dot(l.r, l.z, KrylovDots::s_d);
+        update(l, KrylovSum<V>{{k.dots.data()}, k.c.data(), l.z.data()});
+    }
+
     // z: a cycle from z, or from zero.
     void run(std::size_t n, std::span<const V> r, std::span<V> z, bool from_zero) const
     {
@@ -217,7 +243,8 @@ struct CycleOf {
         find_smoothed_residual(l, r, z, from_zero);
         LevelData<V>& coarse = *level[n + 1];
         l.next->down->run(std::as_const(l.residual).span(), coarse.r.span());
-        run(n + 1, std::as_const(coarse.r).span(), coarse.z.span(), true);
+        if (options.cycle == Cycle::k && coarse.next) run_krylov(n + 1);
+        else run(n + 1, std::as_const(coarse.r).span(), coarse.z.span(), true);
         if (options.cycle == Cycle::w && coarse.next)
             run(n + 1, std::as_const(coarse.r).span(), coarse.z.span(), false);
         l.next->up->run(V(1), std::as_const(coarse.z).span(), V(1), z);
@@ -225,7 +252,17 @@ struct CycleOf {
     }
 };
 
+std::string coarsening_text(const Options& o, index_t vectors)
+{
+    if (o.coarsening == Coarsening::classical) return "classical coarsening (PMIS), extended+i interpolation, ";
+    return concat("smoothed aggregation, ", vectors, plural(vectors, " vector", " vectors"),
+                  " of the near null space, ",
+                  o.unknowns_per_node > 1 ? concat(o.unknowns_per_node, " unknowns per node, ") : "");
+}
+
 }  // namespace
+
+std::string to_text(Cycle cycle) { return cycle == Cycle::v ? "V" : cycle == Cycle::w ? "W" : "K"; }
 
 std::string to_text(Smoother smoother)
 {
@@ -248,8 +285,13 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options&
     const auto a = std::visit([&](const auto& m) { return matrix::widened<CsrView<V>>(ctx, m, s.wide); }, given);
     require(a.rows == a.cols, [&] { return concat("a matrix of ", a.rows, " x ", a.cols, " is not square"); });
     if (options.checked) check(ctx, a);
-    s.vectors = std::max<index_t>(1, near_null_space.cols);
-    Buffer<V> near_null = first_near_null(ctx, a.rows, near_null_space);
+    check_nodes(a.rows, options.unknowns_per_node);
+    require<ValueError>(options.coarsening != Coarsening::classical ||
+                            (near_null_space.cols == 0 && options.unknowns_per_node == 1),
+                        "classical coarsening takes no near null space and no nodes of several unknowns",
+                        "use Coarsening::aggregation");
+    s.vectors = near_null_space.cols > 0 ? near_null_space.cols : options.unknowns_per_node;
+    Buffer<V> near_null = first_near_null(ctx, a.rows, options.unknowns_per_node, near_null_space);
     s.level.push_back(std::make_unique<LevelData<V>>());
     s.level[0]->a = a;
     for (std::size_t n = 0; a.rows > 0; ++n) {
@@ -259,11 +301,15 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options&
         if (options.smoother == Smoother::gauss_seidel) prepare_triangles(ctx, l);
         make_vectors(ctx, l, options, n == 0);
         if (is_coarsest(l.a.rows, n, options)) break;
-        Csr<V> tentative =
-            aggregate(ctx, l, options.strength / std::pow(2.0, static_cast<double>(n)), s.vectors, near_null);
-        if (tentative.cols == 0 || tentative.cols > coarsening_stalls * l.a.rows) break;
-        l.next.emplace();
-        l.next->tentative = std::move(tentative);
+        Transfer<V> next;
+        if (options.coarsening == Coarsening::classical)
+            next.interpolation = choose_interpolation(ctx, l, options.classical_strength);
+        else
+            next.tentative = aggregate(ctx, l, options.strength / std::pow(2.0, static_cast<double>(n)),
+                                       n == 0 ? options.unknowns_per_node : s.vectors, s.vectors, near_null);
+        const index_t coarse_rows = next.interpolation ? next.interpolation->direct.cols : next.tentative.cols;
+        if (coarse_rows == 0 || coarse_rows > coarsening_stalls * l.a.rows) break;
+        l.next = std::move(next);
         auto coarse = std::make_unique<LevelData<V>>();
         coarsen(ctx, l, options, true, coarse->own);
         make_transfer_plans(ctx, *l.next);
@@ -364,9 +410,8 @@ std::string Plan<V>::describe() const
 {
     const State& s = *state_;
     std::string text =
-        concat("amg on ", s.ctx.name(), ": smoothed aggregation, ", s.vectors, plural(s.vectors, " vector", " vectors"),
-               " of the near null space, ", to_text(s.options.smoother),
-               s.options.cycle == Cycle::v ? ", V-cycle" : ", W-cycle", sizeof(V) == 4 ? ", float" : ", double");
+        concat("amg on ", s.ctx.name(), ": ", coarsening_text(s.options, s.vectors), to_text(s.options.smoother), ", ",
+               to_text(s.options.cycle), "-cycle", sizeof(V) == 4 ? ", float" : ", double");
     for (std::size_t n = 0; n < s.levels.size(); ++n)
         text +=
             concat("\n  level ", n, ": ", s.levels[n].rows, plural(s.levels[n].rows, " row, ", " rows, "),

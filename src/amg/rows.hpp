@@ -328,14 +328,6 @@ struct SmoothRow {
     }
 };
 
-// --- Vectors ---
-
-template <class V>
-struct SetOnes {
-    V* to;
-    constexpr void operator()(offset_t i) const { to[i] = V(1); }
-};
-
 // --- Smoothers. D^-1 is `inverse` ---
 
 // d = factor D^-1 r, z = d.

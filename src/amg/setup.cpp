@@ -88,18 +88,33 @@ struct Strong {
 };
 
 template <class Queue, class V>
-Strong<V> find_strong(const Queue& q, const LevelData<V>& level, double strength)
+Strong<V> find_strong(const Queue& q, const CsrView<V>& a, const V* diagonal, double strength)
 {
-    const index_t n = level.a.rows;
+    const index_t n = a.rows;
     const double squared = strength * strength;
     Strong<V> s{Buffer<offset_t>(q, offset_t{n} + 1), {}, {}};
-    for_each(q, n, CountStrong<V>{level.a, level.diagonal.data(), squared, s.begin.data()});
+    for_each(q, n, CountStrong<V>{a, diagonal, squared, s.begin.data()});
     prim::exclusive_scan(q, s.begin.data(), s.begin.data(), n);
     const offset_t strong = read_value(q, s.begin.data() + n);
     s.col = Buffer<index_t>(q, strong);
     s.weight = Buffer<V>(q, strong);
-    for_each(q, n,
-             FillStrong<V>{level.a, level.diagonal.data(), squared, s.begin.data(), s.col.data(), s.weight.data()});
+    for_each(q, n, FillStrong<V>{a, diagonal, squared, s.begin.data(), s.col.data(), s.weight.data()});
+    return s;
+}
+
+// The connections of nodes, from those of their unknowns, whose columns ascend.
+template <class Queue, class V>
+Strong<V> join_unknowns(const Queue& q, const Strong<V>& strong, index_t nodes, index_t unknowns)
+{
+    Buffer<offset_t> at(q, offset_t{nodes} * unknowns);
+    const UnknownGraph<V> graph{strong.view(), strong.weight.data(), unknowns, at.data()};
+    Strong<V> s{Buffer<offset_t>(q, offset_t{nodes} + 1), {}, {}};
+    for_each(q, nodes, CountNodeNeighbours<V>{graph, s.begin.data()});
+    prim::exclusive_scan(q, s.begin.data(), s.begin.data(), nodes);
+    const offset_t found = read_value(q, s.begin.data() + nodes);
+    s.col = Buffer<index_t>(q, found);
+    s.weight = Buffer<V>(q, found);
+    for_each(q, nodes, FillNodeNeighbours<V>{graph, s.begin.data(), s.col.data(), s.weight.data()});
     return s;
 }
 
@@ -136,6 +151,17 @@ Aggregates<V> find_aggregates(const Queue& q, const Strong<V>& strong, index_t n
     return {static_cast<index_t>(read_value(q, number.data() + n)), std::move(joined)};
 }
 
+// Aggregates of nodes, as aggregates of their unknowns.
+template <class Queue, class V>
+Aggregates<V> find_node_aggregates(const Queue& q, const Strong<V>& strong, index_t n, index_t unknowns)
+{
+    const index_t nodes = n / unknowns;
+    const Aggregates<V> found = find_aggregates(q, join_unknowns(q, strong, nodes, unknowns), nodes);
+    Buffer<index_t> of_row(q, n);
+    for_each(q, n, SpreadAggregates{found.of_row.data(), unknowns, of_row.data()});
+    return {found.count, std::move(of_row)};
+}
+
 template <class Queue, class V>
 Csr<V> make_tentative(const Queue& q, const Aggregates<V>& aggregates, index_t n, index_t vectors, Buffer<V>& near_null)
 {
@@ -161,20 +187,6 @@ Csr<V> make_tentative(const Queue& q, const Aggregates<V>& aggregates, index_t n
 }
 
 // --- Prolongator and Galerkin product ---
-
-// C = A B with a plan that is kept, or new values of C with the plan of before.
-template <class V>
-void multiply(const Context& ctx, std::optional<spgemm::Plan<V>>& plan, const CsrView<V>& a, const CsrView<V>& b,
-              bool fresh, Csr<V>& c)
-{
-    if (fresh) {
-        plan = spgemm::Plan<V>::make(ctx, a, b, {.checked = false});
-        c = plan->run();
-    } else {
-        plan->update_values(a, b);
-        plan->run(c);
-    }
-}
 
 template <class V>
 void smooth_prolongator(const Context& ctx, LevelData<V>& level, double damping, bool fresh)
@@ -211,6 +223,19 @@ void transpose_prolongator(const Context& ctx, Transfer<V>& t, bool fresh)
 }
 
 }  // namespace
+
+template <class V>
+void multiply(const Context& ctx, std::optional<spgemm::Plan<V>>& plan, const CsrView<V>& a, const CsrView<V>& b,
+              bool fresh, Csr<V>& c)
+{
+    if (fresh) {
+        plan = spgemm::Plan<V>::make(ctx, a, b, {.checked = false});
+        c = plan->run();
+    } else {
+        plan->update_values(a, b);
+        plan->run(c);
+    }
+}
 
 template <class V>
 void inspect(const Context& ctx, LevelData<V>& level, const Options& options, bool finest)
@@ -257,13 +282,18 @@ void prepare_triangles(const Context& ctx, LevelData<V>& level)
 }
 
 template <class V>
-Csr<V> aggregate(const Context& ctx, const LevelData<V>& level, double strength, index_t vectors, Buffer<V>& near_null)
+Csr<V> aggregate(const Context& ctx, const LevelData<V>& level, double strength, index_t unknowns, index_t vectors,
+                 Buffer<V>& near_null)
 {
     const trace::Phase phase{"aggregate"};
     const index_t n = level.a.rows;
+    const bool by_nodes = unknowns > 1;
+    const Csr<V> sorted = by_nodes && !level.a.sorted ? sort_rows(ctx, level.a) : Csr<V>{};
+    const CsrView<V> a = sorted.rows > 0 ? sorted.view() : level.a;
     return ctx.run([&](const auto& q) {
-        const Strong<V> strong = find_strong(q, level, strength);
-        const Aggregates<V> found = find_aggregates(q, strong, n);
+        const Strong<V> strong = find_strong(q, a, level.diagonal.data(), strength);
+        const Aggregates<V> found =
+            by_nodes ? find_node_aggregates(q, strong, n, unknowns) : find_aggregates(q, strong, n);
         return make_tentative(q, found, n, vectors, near_null);
     });
 }
@@ -274,7 +304,8 @@ void coarsen(const Context& ctx, LevelData<V>& level, const Options& options, bo
     Transfer<V>& t = *level.next;
     {
         const trace::Phase phase{"prolongator"};
-        smooth_prolongator(ctx, level, options.prolongator_damping, fresh);
+        if (t.interpolation) interpolate(ctx, level, options.interpolation_entries, fresh);
+        else smooth_prolongator(ctx, level, options.prolongator_damping, fresh);
         transpose_prolongator(ctx, t, fresh);
     }
     const trace::Phase phase{"Galerkin product"};
@@ -286,7 +317,7 @@ template <class V>
 std::size_t Transfer<V>::bytes() const
 {
     std::size_t sum = tentative.bytes() + product.bytes() + prolongation.bytes() + restriction.bytes() + image.bytes() +
-                      source.bytes();
+                      source.bytes() + (interpolation ? interpolation->bytes() : 0);
     for (const auto* plan : {&smooth, &right, &left}) sum += *plan ? (*plan)->bytes() : 0;
     for (const auto* plan : {&down, &up}) sum += *plan ? (*plan)->bytes() : 0;
     return sum;
@@ -296,18 +327,20 @@ template <class V>
 std::size_t LevelData<V>::bytes() const
 {
     std::size_t sum = own.bytes() + (multiply ? multiply->bytes() : 0) + (next ? next->bytes() : 0) + solution.bytes() +
-                      (direct ? direct->bytes() : 0);
+                      (direct ? direct->bytes() : 0) + (krylov ? krylov->bytes() : 0);
     for (const auto* plan : {&lower, &upper}) sum += *plan ? (*plan)->bytes() : 0;
     for (const Buffer<V>* b : {&diagonal, &inverse, &bound, &r, &z, &residual, &direction}) sum += b->bytes();
     return sum;
 }
 
-#define TULLE_SETUP(V)                                                                           \
-    template struct Transfer<V>;                                                                 \
-    template struct LevelData<V>;                                                                \
-    template void inspect(const Context&, LevelData<V>&, const Options&, bool);                  \
-    template void prepare_triangles(const Context&, LevelData<V>&);                              \
-    template Csr<V> aggregate(const Context&, const LevelData<V>&, double, index_t, Buffer<V>&); \
+#define TULLE_SETUP(V)                                                                                            \
+    template struct Transfer<V>;                                                                                  \
+    template struct LevelData<V>;                                                                                 \
+    template void multiply(const Context&, std::optional<spgemm::Plan<V>>&, const CsrView<V>&, const CsrView<V>&, \
+                           bool, Csr<V>&);                                                                        \
+    template void inspect(const Context&, LevelData<V>&, const Options&, bool);                                   \
+    template void prepare_triangles(const Context&, LevelData<V>&);                                               \
+    template Csr<V> aggregate(const Context&, const LevelData<V>&, double, index_t, index_t, Buffer<V>&);         \
     template void coarsen(const Context&, LevelData<V>&, const Options&, bool, Csr<V>&);
 TULLE_SETUP(float)
 TULLE_SETUP(double)

@@ -5,24 +5,57 @@
 
 #include <optional>
 
+#include "amg/krylov.hpp"
 #include "tulle/amg.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/spmv.hpp"
 #include "tulle/sptrsv.hpp"
+#include "vector/vector.hpp"
 
 namespace tulle::inline TULLE_ABI::amg {
 
-// The way from a level to the next coarser one. P = (I - w D^-1 A) T, R = P^T, coarse matrix R (A P).
+// Classical interpolation: P = D X B, its largest entries (classical.hpp).
+template <class V>
+struct Interpolation {
+    Buffer<offset_t> number;                         // of the coarse points before each point
+    Csr<V> direct, through, product;                 // B, X, X B
+    Buffer<offset_t> direct_source, through_source;  // positions in A; -1: the value is 1
+    Buffer<V> sum, factor;                           // of the rows of B; D
+    Buffer<offset_t> kept;                           // positions in X B of the entries of P
+
+    std::size_t bytes() const;
+};
+
+// The way from a level to the next coarser one: R = P^T, coarse matrix R (A P), and P = (I - w D^-1 A) T or classical
+// interpolation.
 template <class V>
 struct Transfer {
-    Csr<V> tentative;                         // T
-    Csr<V> product;                           // A T; released without prolongator damping
-    Csr<V> prolongation, restriction, image;  // P, R, A P
-    Buffer<offset_t> source;                  // position in P of each entry of R
+    std::optional<Interpolation<V>> interpolation;  // classical; then T and A T are empty
+    Csr<V> tentative;                               // T
+    Csr<V> product;                                 // A T; released without prolongator damping
+    Csr<V> prolongation, restriction, image;        // P, R, A P
+    Buffer<offset_t> source;                        // position in P of each entry of R
     std::optional<spgemm::Plan<V>> smooth, right, left;
     std::optional<spmv::Plan<V>> down, up;
 
     std::size_t bytes() const;
+};
+
+// Vectors of the K-cycle.
+template <class V>
+struct Krylov {
+    template <class Queue>
+    Krylov(const Queue& q, index_t n) : c(q, n),
+                                        v(q, n),
+                                        w(q, n),
+                                        dots(q, KrylovDots::size),
+                                        sums(q, n)
+    {}
+    Buffer<V> c, v, w;
+    Buffer<double> dots;
+    vector::PassBuffer sums;
+
+    std::size_t bytes() const { return c.bytes() + v.bytes() + w.bytes() + dots.bytes() + sums.bytes(); }
 };
 
 // A level: its matrix, what its smoother needs, and vectors of a cycle.
@@ -36,6 +69,7 @@ struct LevelData {
     bool positive = true;                         // all diagonal entries are
     std::optional<sptrsv::Plan<V>> lower, upper;  // triangles of a, for Gauss-Seidel
     Buffer<V> r, z, residual, direction;
+    std::optional<Krylov<V>> krylov;
     Csr<V> solution;  // inverse of the coarsest matrix with all its entries; empty where that would be too large
     std::optional<spmv::Plan<V>> direct;  // multiplies with it
     std::optional<Transfer<V>> next;
@@ -51,10 +85,24 @@ void inspect(const Context& ctx, LevelData<V>& level, const Options& options, bo
 template <class V>
 void prepare_triangles(const Context& ctx, LevelData<V>& level);
 
-// Aggregates, and the tentative prolongator with the near null space of the next level (`near_null` is replaced); no
-// entries where nothing can be aggregated.
+// Aggregates of nodes with so many `unknowns` each, and the tentative prolongator with the near null space of the next
+// level (`near_null` is replaced); no entries where nothing can be aggregated.
 template <class V>
-Csr<V> aggregate(const Context& ctx, const LevelData<V>& level, double strength, index_t vectors, Buffer<V>& near_null);
+Csr<V> aggregate(const Context& ctx, const LevelData<V>& level, double strength, index_t unknowns, index_t vectors,
+                 Buffer<V>& near_null);
+
+// C = A B with a plan that is kept, or new values of C with the plan of before.
+template <class V>
+void multiply(const Context& ctx, std::optional<spgemm::Plan<V>>& plan, const CsrView<V>& a, const CsrView<V>& b,
+              bool fresh, Csr<V>& c);
+
+// classical.cpp: coarse points and the patterns of B and X; B has no columns where nothing can be coarsened.
+template <class V>
+Interpolation<V> choose_interpolation(const Context& ctx, const LevelData<V>& level, double strength);
+
+// classical.cpp: P, with at most so many entries in a row.
+template <class V>
+void interpolate(const Context& ctx, LevelData<V>& level, int most, bool fresh);
 
 // P, R and the matrix of the next level, whose patterns are new or, if `fresh` is not set, kept.
 template <class V>

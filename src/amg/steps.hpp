@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "amg/classical.hpp"
+#include "amg/krylov.hpp"
+#include "amg/nodes.hpp"
 #include "amg/rows.hpp"
 #include "tulle/memory.hpp"
 
@@ -18,11 +21,19 @@ void for_each(const CudaQueue& q, offset_t n, const Step& step);
 #define TULLE_AMG_STEPS(F) \
     F(StartSet) F(LargestAround) F(DecideSet) F(FlagRoots) F(JoinRoot) F(CountTentative) F(BinRows) \
     F(InspectRow<float>) F(InvertDiagonal<float>) F(CountStrong<float>) F(FillStrong<float>) F(JoinNeighbour<float>) \
-    F(Orthonormalize<float>) F(SmoothRow<float>) F(SetOnes<float>) \
+    F(Orthonormalize<float>) F(SmoothRow<float>) \
     F(SmoothFirst<float>) F(SmoothNext<float>) \
     F(InspectRow<double>) F(InvertDiagonal<double>) F(CountStrong<double>) F(FillStrong<double>) \
-    F(JoinNeighbour<double>) F(Orthonormalize<double>) F(SmoothRow<double>) F(SetOnes<double>) \
-    F(SmoothFirst<double>) F(SmoothNext<double>)
+    F(JoinNeighbour<double>) F(Orthonormalize<double>) F(SmoothRow<double>) \
+    F(SmoothFirst<double>) F(SmoothNext<double>) \
+    F(SpreadAggregates) F(CountNodeNeighbours<float>) F(FillNodeNeighbours<float>) F(SetTranslations<float>) \
+    F(CountNodeNeighbours<double>) F(FillNodeNeighbours<double>) F(SetTranslations<double>) \
+    F(StartPoints) F(DecideCoarse) F(DecideFine) F(CountInterpolation) F(FillInterpolation) \
+    F(CountDependences<float>) F(FillDependences<float>) F(FillDirect<float>) F(FillThrough<float>) \
+    F(CountKept<float>) F(ChooseKept<float>) F(FillKept<float>) \
+    F(CountDependences<double>) F(FillDependences<double>) F(FillDirect<double>) F(FillThrough<double>) \
+    F(CountKept<double>) F(ChooseKept<double>) F(FillKept<double>) \
+    F(KrylovResidual<float>) F(KrylovSum<float>) F(KrylovResidual<double>) F(KrylovSum<double>)
 // clang-format on
 
 }  // namespace tulle::inline TULLE_ABI::amg

@@ -21,7 +21,8 @@ public:
     void update_values(const CsrView<V>& a) { product.update_values(a); }
     std::size_t bytes() const
     {
-        return product.bytes() + buffer.bytes() + residual.bytes() + made.bytes() + summed.bytes() + status.bytes();
+        return product.bytes() + buffer.bytes() + residual.bytes() + made.bytes() + summed.bytes() + status.bytes() +
+               near_null.bytes();
     }
     index_t rows() const { return product.rows(); }
 
@@ -61,6 +62,7 @@ public:
 
     Context ctx;
     spmv::Plan<V> product;
+    Dense<V> near_null = {};  // the caller's; empty if there is none
     std::unique_ptr<PreconditionerPlan<V>> preconditioner;
     vector::PassBuffer buffer;
     Buffer<V> residual;

@@ -76,7 +76,11 @@ struct PreconditionerText {
         const std::string text = p.precision == Precision::as_matrix  ? "amg:double"
                                  : p.precision == Precision::in_float ? "amg:float"
                                                                       : "amg";
-        return concat(text, p.cycle == amg::Cycle::w ? "+w" : "", suffix_of(p.smoother));
+        return concat(text, p.coarsening == amg::Coarsening::classical ? "+classical" : "",
+                      p.cycle == amg::Cycle::w   ? "+w"
+                      : p.cycle == amg::Cycle::k ? "+k"
+                                                 : "",
+                      suffix_of(p.smoother));
     }
 };
 
@@ -130,7 +134,7 @@ std::optional<Incomplete> parse_arranged(std::string_view text)
     return p;
 }
 
-// "amg", "amg:float" or "amg:double", with "+w" and a smoother in this order.
+// "amg", "amg:float" or "amg:double", with "+classical", "+w" or "+k", and a smoother in this order.
 std::optional<Amg> parse_amg(std::string_view text)
 {
     Amg p;
@@ -140,9 +144,13 @@ std::optional<Amg> parse_amg(std::string_view text)
             text.remove_suffix(s.suffix.size());
             break;
         }
-    if (text.ends_with("+w")) {
-        p.cycle = amg::Cycle::w;
+    if (text.ends_with("+w") || text.ends_with("+k")) {
+        p.cycle = text.ends_with("+w") ? amg::Cycle::w : amg::Cycle::k;
         text.remove_suffix(2);
+    }
+    if (constexpr std::string_view classical = "+classical"; text.ends_with(classical)) {
+        p.coarsening = amg::Coarsening::classical;
+        text.remove_suffix(classical.size());
     }
     if (text == "amg:double") p.precision = Precision::as_matrix;
     else if (text == "amg:float") p.precision = Precision::in_float;
@@ -159,6 +167,13 @@ bool needs_positive_definite(Method m)
 }
 
 bool is_positive(const Features& f) { return f.missing_diagonal == 0 && f.negative_diagonal == 0; }
+
+// Not the same linear operator in every step.
+bool is_flexible(const Preconditioner& p)
+{
+    const auto* multigrid = std::get_if<Amg>(&p);
+    return multigrid != nullptr && multigrid->cycle == amg::Cycle::k;
+}
 
 Preconditioner simple_preconditioner(const Features& f)
 {
@@ -285,8 +300,8 @@ Preconditioner parse_preconditioner(std::string_view text)
     if (const auto p = parse_arranged(text)) return *p;
     throw ValueError(concat("'", text, "' is no preconditioner"),
                      "use none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, "
-                     "fsai, amg, amg:float or amg:double; +match and +rcm may follow a factorisation, +w and +jacobi, "
-                     "+l1-jacobi or +gauss-seidel multigrid");
+                     "fsai, amg, amg:float or amg:double; +match and +rcm may follow a factorisation, +classical, "
+                     "+w or +k, and +jacobi, +l1-jacobi or +gauss-seidel multigrid");
 }
 
 std::vector<Choice> candidates(const Features& f, const Recipe& recipe)
@@ -300,6 +315,8 @@ std::vector<Choice> candidates(const Features& f, const Recipe& recipe)
         const Choice other{*recipe.method, simple_preconditioner(f), 0, "the recipe names the method"};
         return other.preconditioner == one.preconditioner ? std::vector{one} : std::vector{one, other};
     }
+    if (recipe.preconditioner && is_flexible(*recipe.preconditioner))
+        return {{Method::fgmres, *recipe.preconditioner, recipe.restart, "the K-cycle changes from step to step"}};
     std::vector<Choice> all = is_positive(f) && f.symmetric ? for_positive_definite(f)
                               : f.symmetric                 ? for_symmetric()
                                                             : for_general(f);
@@ -329,6 +346,12 @@ void check_recipe(const Recipe& r, bool is_double)
     if (r.method == Method::refinement)
         require<ValueError>(is_double, "refinement computes residuals in double", "make a Plan<double>");
     if (!r.preconditioner) return;
+    const bool flexible = is_flexible(*r.preconditioner);
+    require<ValueError>(!flexible || !r.method || r.method == Method::fgmres || r.method == Method::refinement,
+                        "the K-cycle changes from step to step", "use fgmres, or the V- or the W-cycle");
+    require<ValueError>(!flexible || r.method != Method::refinement || !r.inner.method ||
+                            r.inner.method == Method::fgmres,
+                        "the K-cycle changes from step to step", "use fgmres inside, or the V- or the W-cycle");
     if (const auto* p = std::get_if<BlockJacobi>(&*r.preconditioner))
         number(p->rows >= 1 && p->rows <= 32, "blocks must have 1 to 32 rows");
     if (const auto* p = std::get_if<Chebyshev>(&*r.preconditioner))

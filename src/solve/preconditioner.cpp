@@ -249,9 +249,15 @@ std::unique_ptr<PreconditionerPlan<V>> make_incomplete(const Context& ctx, const
     return std::make_unique<OtherPlan<V, Factor>>(Factor::make(ctx, a, options));
 }
 
-amg::Options amg_options(const Amg& p)
+amg::Options amg_options(const Amg& p, index_t unknowns_per_node)
 {
-    return {.strength = p.strength, .smoother = p.smoother, .degree = p.degree, .cycle = p.cycle, .checked = false};
+    return {.coarsening = p.coarsening,
+            .strength = p.strength,
+            .smoother = p.smoother,
+            .degree = p.degree,
+            .cycle = p.cycle,
+            .unknowns_per_node = unknowns_per_node,
+            .checked = false};
 }
 
 struct Range {
@@ -275,11 +281,12 @@ Range diagonal_range(const Context& ctx, const CsrView<V>& a)
 // float.
 class SinglePrecisionAmg final : public PreconditionerPlan<double> {
 public:
-    SinglePrecisionAmg(const Context& ctx, const CsrView<double>& a, double largest, const Amg& p)
+    SinglePrecisionAmg(const Context& ctx, const CsrView<double>& a, double largest, const Amg& p,
+                       const Unknowns<double>& unknowns)
         : ctx_(ctx),
           matrix_scale_(power_to_one(largest)),
           matrix_(ctx, a),
-          plan_(amg::Plan<float>::make(ctx, matrix_.convert(a, matrix_scale_), amg_options(p)))
+          plan_(make(a, amg_options(p, unknowns.per_node), in_float(ctx, unknowns.near_null)))
     {
         ctx.run([&](const auto& q) {
             r_ = Buffer<float>(q, a.rows);
@@ -314,6 +321,10 @@ public:
     std::string describe() const override { return plan_.describe(); }
 
 private:
+    amg::Plan<float> make(const CsrView<double>& a, const amg::Options& options, const Dense<float>& near_null)
+    {
+        return amg::Plan<float>::make(ctx_, matrix_.convert(a, matrix_scale_), options, near_null.view());
+    }
     // The power of two that brings a number between 1 and 2.
     static double power_to_one(double x) { return std::isnormal(x) ? std::ldexp(1.0, -std::ilogb(x)) : 1; }
 
@@ -329,17 +340,19 @@ private:
 constexpr double widest_for_float = 1e12;
 
 template <class V>
-std::unique_ptr<PreconditionerPlan<V>> make_amg(const Context& ctx, const CsrView<V>& a, const Amg& p)
+std::unique_ptr<PreconditionerPlan<V>> make_amg(const Context& ctx, const CsrView<V>& a, const Amg& p,
+                                                const Unknowns<V>& unknowns)
 {
     if constexpr (std::is_same_v<V, double>)
         if (p.precision != Precision::as_matrix && a.rows > 0) {
             const Range diagonal = diagonal_range(ctx, a);
             const bool fits = diagonal.least > 0 && diagonal.most <= widest_for_float * diagonal.least;
             if (p.precision == Precision::in_float || fits)
-                return std::make_unique<SinglePrecisionAmg>(ctx, a, diagonal.most, p);
+                return std::make_unique<SinglePrecisionAmg>(ctx, a, diagonal.most, p, unknowns);
         }
     using Hierarchy = amg::Plan<V>;
-    return std::make_unique<OtherPlan<V, Hierarchy>>(Hierarchy::make(ctx, a, amg_options(p)));
+    return std::make_unique<OtherPlan<V, Hierarchy>>(
+        Hierarchy::make(ctx, a, amg_options(p, unknowns.per_node), unknowns.near_null));
 }
 
 }  // namespace
@@ -347,12 +360,14 @@ std::unique_ptr<PreconditionerPlan<V>> make_amg(const Context& ctx, const CsrVie
 template <class V>
 std::unique_ptr<PreconditionerPlan<V>> make_preconditioner(const Context& ctx, const CsrView<V>& a,
                                                            const spmv::Plan<V>& product,
-                                                           const Preconditioner& preconditioner)
+                                                           const Preconditioner& preconditioner,
+                                                           const Unknowns<V>& unknowns)
 {
     struct Maker {
         const Context& ctx;
         const CsrView<V>& a;
         const spmv::Plan<V>& product;
+        const Unknowns<V>& unknowns;
         using Made = std::unique_ptr<PreconditionerPlan<V>>;
 
         Made operator()(const None&) const { return std::make_unique<NonePlan<V>>(ctx); }
@@ -360,20 +375,21 @@ std::unique_ptr<PreconditionerPlan<V>> make_preconditioner(const Context& ctx, c
         Made operator()(const BlockJacobi& p) const { return std::make_unique<BlockJacobiPlan<V>>(ctx, a, p.rows); }
         Made operator()(const Chebyshev& p) const { return std::make_unique<ChebyshevPlan<V>>(ctx, a, product, p); }
         Made operator()(const Incomplete& p) const { return make_incomplete(ctx, a, p); }
-        Made operator()(const Amg& p) const { return make_amg(ctx, a, p); }
+        Made operator()(const Amg& p) const { return make_amg(ctx, a, p, unknowns); }
         Made operator()(const Fsai&) const
         {
             return std::make_unique<OtherPlan<V, factor::Fsai<V>>>(factor::Fsai<V>(ctx, a));
         }
     };
-    return std::visit(Maker{ctx, a, product}, preconditioner);
+    return std::visit(Maker{ctx, a, product, unknowns}, preconditioner);
 }
 
 template std::unique_ptr<PreconditionerPlan<float>> make_preconditioner(const Context&, const CsrView<float>&,
-                                                                        const spmv::Plan<float>&,
-                                                                        const Preconditioner&);
+                                                                        const spmv::Plan<float>&, const Preconditioner&,
+                                                                        const Unknowns<float>&);
 template std::unique_ptr<PreconditionerPlan<double>> make_preconditioner(const Context&, const CsrView<double>&,
                                                                          const spmv::Plan<double>&,
-                                                                         const Preconditioner&);
+                                                                         const Preconditioner&,
+                                                                         const Unknowns<double>&);
 
 }  // namespace tulle::inline TULLE_ABI::solve

@@ -41,10 +41,18 @@ public:
     virtual double products() const { return 0; }
 };
 
+// What a caller knows of the unknowns; multigrid uses it.
+template <class V>
+struct Unknowns {
+    index_t per_node = 1;
+    DenseView<const V> near_null = {};  // row-major without gaps, in the memory of the context; no columns: not known
+};
+
 // Makes the preconditioner of a recipe. `product` must outlive it.
 template <class V>
 std::unique_ptr<PreconditionerPlan<V>> make_preconditioner(const Context& ctx, const CsrView<V>& a,
                                                            const spmv::Plan<V>& product,
-                                                           const Preconditioner& preconditioner);
+                                                           const Preconditioner& preconditioner,
+                                                           const Unknowns<V>& unknowns = {});
 
 }  // namespace tulle::inline TULLE_ABI::solve

@@ -39,7 +39,9 @@ void set_up(PlanState<V>& s)
     s.iteration.reset();
     s.block.reset();
     s.system->preconditioner.reset();
-    s.system->preconditioner = make_preconditioner(s.ctx, s.a, s.system->product, outside);
+    s.system->preconditioner =
+        make_preconditioner(s.ctx, s.a, s.system->product, outside,
+                            Unknowns<V>{s.recipe.unknowns_per_node, std::as_const(s.system->near_null).view()});
     Recipe recipe = s.recipe;
     if (c.restart > 0) recipe.restart = c.restart;
     s.iteration = make_iteration(*s.system, s.a, recipe, c.method);

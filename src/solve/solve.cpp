@@ -13,6 +13,7 @@
 
 #include <utility>
 
+#include "amg/checks.hpp"
 #include "base/plural.hpp"
 #include "device/placed.hpp"
 #include "matrix/dense_checks.hpp"
@@ -38,6 +39,19 @@ void require_usable(const PlanState<V>& s)
                         "call update_values with values it accepts");
 }
 
+// A copy of the caller's vectors.
+template <class V>
+Dense<V> keep_near_null(const Context& ctx, index_t rows, const DenseView<const V>& given)
+{
+    if (given.cols == 0) return {};
+    amg::check_near_null(ctx, rows, given);
+    return ctx.run([&](const auto& q) {
+        auto own = Dense<V>::make(q, given.rows, given.cols);
+        copy(q, given.data, own.data.data(), own.data.size());
+        return own;
+    });
+}
+
 }  // namespace
 
 template <class V>
@@ -56,7 +70,8 @@ Report solve_one(PlanState<V>& s, std::span<const V> b, std::span<V> x, const Ob
 }
 
 template <class V>
-Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& recipe)
+Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& recipe,
+                      const DenseView<const V>& near_null_space)
 {
     const trace::Phase phase{"set up"};
     const double begin = trace::now();
@@ -65,6 +80,7 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& 
     const auto a = matrix::widened<CsrView<V>>(ctx, given, wide);
     require(a.rows == a.cols, [&] { return concat("A must be square, not ", a.rows, " x ", a.cols); });
     check(ctx, a);
+    amg::check_nodes(a.rows, recipe.unknowns_per_node);
     const Context few = ctx.for_work(a.nonzeros + a.rows);
     auto s = std::make_unique<State>(State{PlanState<V>{.ctx = few,
                                                         .a = a,
@@ -83,6 +99,7 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& 
     s->candidates = candidates(s->features, recipe);
     s->chosen = !recipe.preconditioner;
     s->system = std::make_unique<System<V>>(few, a);
+    s->system->near_null = keep_near_null(few, a.rows, near_null_space);
     set_up_first<V>(*s);
     s->first = s->current;
     s->best = s->system->make_vector();

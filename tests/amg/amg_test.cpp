@@ -9,16 +9,19 @@
 #include <limits>
 #include <set>
 
+#include "amg/classical.hpp"
 #include "amg/rows.hpp"
 #include "amg/setup.hpp"
 #include "factor/matrices.hpp"
 #include "support/backends.hpp"
 #include "support/faults.hpp"
+#include "tulle/generate.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle {
 namespace {
 
+using amg::Coarsening;
 using amg::Cycle;
 using amg::Options;
 using amg::Plan;
@@ -105,7 +108,12 @@ const std::vector<Options> all_options{
     {.smoother = Smoother::gauss_seidel, .sweeps = 2, .coarse_rows = 1, .most_levels = 2},
     {.degree = 3, .cycle = Cycle::w, .coarse_rows = 5},
     {.prolongator_damping = 0, .coarse_rows = 20},
-    {.coarse_rows = 5, .most_levels = 2}};
+    {.coarse_rows = 5, .most_levels = 2},
+    {.coarsening = Coarsening::classical, .coarse_rows = 10},
+    {.coarsening = Coarsening::classical,
+     .interpolation_entries = 2,
+     .smoother = Smoother::gauss_seidel,
+     .coarse_rows = 10}};
 
 class AmgOn : public test::OnBackend {};
 TULLE_ON_BACKENDS(AmgOn);
@@ -169,6 +177,125 @@ TEST_P(AmgOn, GivesTheSameHierarchyAsOneThread)
     for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], 1e-10);
 }
 
+// Every fine point depends on a coarse one and no two coarse ones depend on each other; rows of P have the entries
+// that they may have, and where a row of A sums to zero, P keeps constants.
+TEST_P(AmgOn, ClassicalInterpolationKeepsConstants)
+{
+    const Context c = ctx();
+    const auto a = laplacian<double>(9, 8, 7);
+    const auto there = to_device(c, a.view());
+    amg::LevelData<double> level;
+    level.a = there.view();
+    level.multiply = spmv::Plan<double>::make(c, level.a);
+    amg::inspect(c, level, {}, true);
+    level.next.emplace();
+    level.next->interpolation = amg::choose_interpolation(c, level, 0.25);
+    amg::interpolate(c, level, 4, true);
+    const auto number = host_vector(c, level.next->interpolation->number);
+    const auto is_coarse = [&](std::size_t i) { return number[i + 1] != number[i]; };
+    const auto p = test::host_of(c, level.next->prolongation);
+    const Vector sums = product(a, Vector(static_cast<std::size_t>(a.rows), 1));
+    ASSERT_EQ(p.cols, number.back());
+    ASSERT_LT(p.cols, a.rows / 2);
+    std::size_t inside = 0;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        int coarse_neighbours = 0;
+        for (auto k = static_cast<std::size_t>(a.row_begin[i]); k < static_cast<std::size_t>(a.row_begin[i + 1]); ++k) {
+            const auto j = static_cast<std::size_t>(a.col[k]);
+            coarse_neighbours += j != i && is_coarse(j);
+        }
+        EXPECT_EQ(coarse_neighbours == 0, is_coarse(i)) << i;
+        const auto begin = static_cast<std::size_t>(p.row_begin[i]), end = static_cast<std::size_t>(p.row_begin[i + 1]);
+        ASSERT_GE(end, begin + 1);
+        ASSERT_LE(end, begin + 4);
+        double sum = 0;
+        for (std::size_t k = begin; k < end; ++k) sum += p.value[k];
+        EXPECT_LE(sum, 1 + 1e-12);
+        EXPECT_TRUE(!is_coarse(i) || (end == begin + 1 && p.value[begin] == 1)) << i;
+        if (sums[i] != 0) continue;
+        EXPECT_NEAR(sum, 1, 1e-12) << i;
+        ++inside;
+    }
+    EXPECT_GT(inside, 100u);
+}
+
+// Of entries whose magnitudes differ by rounding alone, the first are kept.
+TEST(Amg, TruncationTakesTheFirstOfEqualEntries)
+{
+    const std::vector<offset_t> begin{0, 5}, kept_begin{0, 3};
+    const std::vector<index_t> col{2, 4, 6, 8, 9};
+    const auto kept = [&](const Vector& value) {
+        std::vector<index_t> chosen(3);
+        std::vector<offset_t> source(3);
+        amg::ChooseKept<double>{
+            {begin.data(), value.data(), 3}, col.data(), kept_begin.data(), chosen.data(), source.data()}(0);
+        return chosen;
+    };
+    EXPECT_EQ(kept({1, 5, 3, 4, 2}), (std::vector<index_t>{4, 6, 8}));
+    EXPECT_EQ(kept({0.25, 0.25 + 1e-16, 0.25, -0.25, 0.25 + 1e-15}), (std::vector<index_t>{2, 4, 6}));
+    EXPECT_EQ(kept({0.1, 0.2, -0.1, 0.3, 0.1 + 1e-15}), (std::vector<index_t>{2, 4, 8}));
+}
+
+TEST_P(AmgOn, ClassicalCoarseningIsTheSameAsOnOneThread)
+{
+    const Context c = ctx(), one = Context::cpu(1);
+    const auto a = laplacian<double>(10, 9, 5);
+    const auto here = to_device(one, a.view()), there = to_device(c, a.view());
+    const Options o{.coarsening = Coarsening::classical, .coarse_rows = 10};
+    const auto p = Plan<double>::make(one, here.view(), o), q = Plan<double>::make(c, there.view(), o);
+    ASSERT_EQ(p.levels().size(), q.levels().size());
+    ASSERT_GE(p.levels().size(), 3u);
+    for (std::size_t n = 0; n < p.levels().size(); ++n) EXPECT_EQ(p.levels()[n].nonzeros, q.levels()[n].nonzeros);
+    EXPECT_NE(p.describe().find("classical coarsening"), std::string::npos);
+    const auto r = test::test_vector<double>(a.rows, test::Values::integers, 3);
+    const auto x = applied(one, p, r), y = applied(c, q, r);
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], 1e-10);
+    const auto vectors = to_device<double>(c, Vector(static_cast<std::size_t>(a.rows), 1));
+    EXPECT_THROW(Plan<double>::make(c, there.view(), o, {a.rows, 1, 1, Layout::row_major, vectors.data()}), ValueError);
+    EXPECT_THROW(Plan<double>::make(c, there.view(), {.classical_strength = 1}), ValueError);
+    EXPECT_THROW(Plan<double>::make(c, there.view(), {.interpolation_entries = 0}), ValueError);
+}
+
+// Not on simulated GPUs and before sanitizers: too large.
+TEST(Amg, ClassicalCoarseningNeedsFewIterations)
+{
+    if (simt::under_tsan || simt::under_asan) GTEST_SKIP() << "counts iterations on large grids: slow here";
+    const Context c = Context::cpu(2);
+    const Options o{.coarsening = Coarsening::classical};
+    EXPECT_LE(iterations_on(c, laplacian<double>(32, 32, 32), o), 14);
+    EXPECT_LE(iterations_on(c, laplacian<double>(100, 100, 1), o), 14);
+    EXPECT_LE(iterations_on(c, laplacian<double>(100, 100, 1, 0.001), o), 14);
+}
+
+// Two steps of CG on coarser levels leave less of the residual than one cycle, the same on every backend; a right-hand
+// side of zero gives zero.
+TEST_P(AmgOn, KCycleReducesTheErrorMoreThanTheVCycle)
+{
+    const Context c = ctx(), one = Context::cpu(1);
+    const auto a = laplacian<double>(14, 12, 3, 0.1);
+    const auto here = to_device(one, a.view()), there = to_device(c, a.view());
+    const auto make = [](const Context& on, const CsrView<double>& m, Cycle cycle) {
+        return Plan<double>::make(on, m, {.degree = 1, .cycle = cycle, .prolongator_damping = 0, .coarse_rows = 4});
+    };
+    const auto v = make(c, there.view(), Cycle::v), k = make(c, there.view(), Cycle::k),
+               reference = make(one, here.view(), Cycle::k);
+    ASSERT_GE(k.levels().size(), 3u);
+    EXPECT_NE(k.describe().find("K-cycle"), std::string::npos) << k.describe();
+    const auto n = static_cast<std::size_t>(a.rows);
+    Vector x(n);
+    for (std::size_t i = 0; i < n; ++i) x[i] = std::sin(0.01 * double(i)) + 1;
+    const Vector r = product(a, x);
+    const auto error_of = [&](const Plan<double>& plan) {
+        Vector e = applied(c, plan, r);
+        for (std::size_t i = 0; i < n; ++i) e[i] -= x[i];
+        return std::sqrt(dot(e, product(a, e)));  // in the energy norm
+    };
+    EXPECT_LT(error_of(k), 0.9 * error_of(v));
+    const Vector z = applied(c, k, r), want = applied(one, reference, r);
+    for (std::size_t i = 0; i < n; ++i) ASSERT_NEAR(z[i], want[i], 1e-10);
+    EXPECT_EQ(applied(c, k, Vector(n, 0)), Vector(n, 0));
+}
+
 TEST_P(AmgOn, UpdatesValuesAsANewPlanWould)
 {
     const Context c = ctx();
@@ -179,8 +306,11 @@ TEST_P(AmgOn, UpdatesValuesAsANewPlanWould)
         for (auto k = static_cast<std::size_t>(a.row_begin[i]); k < static_cast<std::size_t>(a.row_begin[i + 1]); ++k)
             if (a.col[k] == static_cast<index_t>(i)) other.value[k] += double(i % 5);
     const auto first = to_device(c, a.view()), second = to_device(c, scaled.view()), third = to_device(c, other.view());
-    for (const Smoother smoother : {Smoother::chebyshev, Smoother::gauss_seidel}) {
-        const Options o{.smoother = smoother, .coarse_rows = 20};
+    for (const auto& [coarsening, smoother] :
+         std::vector<std::pair<Coarsening, Smoother>>{{Coarsening::aggregation, Smoother::chebyshev},
+                                                      {Coarsening::aggregation, Smoother::gauss_seidel},
+                                                      {Coarsening::classical, Smoother::chebyshev}}) {
+        const Options o{.coarsening = coarsening, .smoother = smoother, .coarse_rows = 20};
         auto plan = Plan<double>::make(c, first.view(), o);
         const auto r = test::test_vector<double>(a.rows, test::Values::integers, 3);
         const auto before = applied(c, plan, r);
@@ -224,7 +354,7 @@ TEST_P(AmgOn, TentativeProlongatorKeepsTheNearNullSpace)
     level.multiply = spmv::Plan<double>::make(c, level.a);
     amg::inspect(c, level, {}, true);
     auto near_null = to_device<double>(c, b);
-    const auto t = amg::aggregate(c, level, 0.08, vectors, near_null);
+    const auto t = amg::aggregate(c, level, 0.08, 1, vectors, near_null);
     const auto host = test::host_of(c, t);
     const auto coarse = host_vector(c, near_null);
     ASSERT_LT(t.cols, a.rows / 2);
@@ -249,6 +379,159 @@ TEST_P(AmgOn, TentativeProlongatorKeepsTheNearNullSpace)
     const auto plan = Plan<double>::make(c, there.view(), {.coarse_rows = 10},
                                          {a.rows, vectors, vectors, Layout::row_major, to_device<double>(c, b).data()});
     EXPECT_LE(iterations_of_cg(c, a, plan), 30);
+}
+
+struct Elasticity {
+    Csr<double> a;              // in the memory of the context
+    Dense<double> modes;        // likewise
+    HostCsr<double> host;       // a
+    std::vector<double> rigid;  // modes
+    index_t dimensions;
+};
+
+Elasticity elasticity(const Context& c, const std::string& sizes)
+{
+    const Context host = Context::cpu(1);
+    const auto dimensions = static_cast<index_t>(std::count(sizes.begin(), sizes.end(), ',') + 1);
+    const auto a = io::generate<double>(host, concat("elasticity", dimensions, "d:", sizes)),
+               at = io::generate<double>(host, "coordinates:" + sizes);
+    const DenseView<const double> places{at.rows, dimensions, dimensions, Layout::row_major, at.value.data()};
+    auto modes = amg::rigid_body_modes<double>(c, places);
+    auto rigid = host_vector(c, modes.data);
+    return {to_device(c, a.view()), std::move(modes), test::host_of(host, a), std::move(rigid), dimensions};
+}
+
+// A body that is not held resists no rigid motion: rows of points that are no neighbours of clamped ones give zero.
+TEST(Amg, RigidBodyModesCostNoEnergy)
+{
+    for (const std::string sizes : {"6,5", "5,4,3"}) {
+        SCOPED_TRACE(sizes);
+        const auto e = elasticity(Context::cpu(1), sizes);
+        const index_t nx = sizes[0] - '0', vectors = e.modes.cols;
+        ASSERT_EQ(vectors, e.dimensions == 2 ? 3 : 6);
+        ASSERT_EQ(e.modes.rows, e.a.rows);
+        for (index_t v = 0; v < vectors; ++v) {
+            Vector mode;
+            for (index_t i = 0; i < e.a.rows; ++i) mode.push_back(e.rigid[static_cast<std::size_t>(i * vectors + v)]);
+            EXPECT_LE(*std::max_element(mode.begin(), mode.end()), 1);
+            EXPECT_GT(dot(mode, mode), 1);
+            const Vector force = product(e.host, mode);
+            for (index_t i = 0; i < e.a.rows; ++i) {
+                const bool beside_clamp = i / e.dimensions % nx == 0;
+                ASSERT_NEAR(beside_clamp ? 0 : force[static_cast<std::size_t>(i)], 0, 1e-12) << i;
+            }
+        }
+    }
+}
+
+TEST(Amg, RigidBodyModesRefuseOtherCoordinates)
+{
+    const Context c = Context::cpu(1);
+    Vector at{1, 2, 3, 4};
+    const auto modes = [&](index_t rows, index_t cols) {
+        return amg::rigid_body_modes<double>(c, {rows, cols, cols, Layout::row_major, at.data()});
+    };
+    EXPECT_EQ(modes(2, 2).rows, 4);
+    EXPECT_EQ(modes(0, 3).cols, 6);
+    EXPECT_THROW(modes(1, 4), ShapeError);
+    EXPECT_THROW(modes(4, 1), ShapeError);
+    at[3] = std::numeric_limits<double>::infinity();
+    EXPECT_THROW(modes(2, 2), ValueError);
+}
+
+// The unknowns of a node have the same columns, and the coarse vectors give the rigid motions back; whatever the order
+// of columns in the rows of the matrix.
+TEST_P(AmgOn, NodesAreAggregatedAsAWhole)
+{
+    const Context c = ctx();
+    auto e = elasticity(c, "7,6");
+    std::vector<Vector> prolongators;
+    for (const bool sorted : {true, false}) {
+        auto h = e.host;
+        if (!sorted)
+            for (std::size_t i = 0; i < static_cast<std::size_t>(h.rows); ++i) {
+                std::reverse(h.col.begin() + h.row_begin[i], h.col.begin() + h.row_begin[i + 1]);
+                std::reverse(h.value.begin() + h.row_begin[i], h.value.begin() + h.row_begin[i + 1]);
+            }
+        auto view = h.view();
+        view.sorted = sorted;
+        const auto there = to_device(c, view);
+        amg::LevelData<double> level;
+        level.a = there.view();
+        level.multiply = spmv::Plan<double>::make(c, level.a);
+        amg::inspect(c, level, {}, true);
+        auto near_null = to_device<double>(c, e.rigid);
+        const auto t = test::host_of(c, amg::aggregate(c, level, 0.08, 2, 3, near_null));
+        const auto coarse = host_vector(c, near_null);
+        ASSERT_EQ(t.cols % 3, 0);
+        ASSERT_GE(t.cols, 6);
+        std::set<index_t> aggregates;
+        for (const index_t j : t.col) aggregates.insert(j / 3);
+        EXPECT_EQ(3 * std::ssize(aggregates), t.cols) << "an aggregate without unknowns";
+        for (std::size_t i = 0; i < static_cast<std::size_t>(t.rows); ++i) {
+            ASSERT_EQ(t.row_begin[i + 1] - t.row_begin[i], 3);
+            ASSERT_EQ(t.col[3 * i] / 3, t.col[3 * (i / 2 * 2)] / 3);
+            for (std::size_t v = 0; v < 3; ++v) {
+                double sum = 0;
+                for (std::size_t k = 3 * i; k < 3 * i + 3; ++k)
+                    sum += t.value[k] * coarse[static_cast<std::size_t>(t.col[k]) * 3 + v];
+                ASSERT_NEAR(sum, e.rigid[3 * i + v], 1e-12);
+            }
+        }
+        prolongators.push_back(t.value);
+    }
+    EXPECT_TRUE(test::same_bits(prolongators[0], prolongators[1]));
+}
+
+TEST_P(AmgOn, RigidBodyModesPreconditionElasticity)
+{
+    const Context c = ctx();
+    for (const std::string sizes : {"12,5", "5,3,3"}) {
+        SCOPED_TRACE(sizes);
+        const auto e = elasticity(c, sizes);
+        const Options nodes{.coarse_rows = 12, .unknowns_per_node = e.dimensions};
+        const auto plan = Plan<double>::make(c, e.a.view(), nodes, e.modes.view());
+        ASSERT_GE(plan.levels().size(), 2u);
+        EXPECT_EQ(plan.levels()[1].rows % e.modes.cols, 0);
+        EXPECT_LE(iterations_of_cg(c, e.host, plan), 16);
+        expect_symmetric(c, plan);
+        const auto one = Plan<double>::make(Context::cpu(1), e.host.view(), nodes,
+                                            {e.a.rows, e.modes.cols, e.modes.cols, Layout::row_major, e.rigid.data()});
+        ASSERT_EQ(one.levels().size(), plan.levels().size());
+        for (std::size_t n = 0; n < one.levels().size(); ++n)
+            EXPECT_EQ(one.levels()[n].nonzeros, plan.levels()[n].nonzeros);
+    }
+}
+
+// Without vectors: a constant for each unknown of a node.
+TEST_P(AmgOn, TranslationsAreTheUsualNearNullSpace)
+{
+    const Context c = ctx();
+    const auto e = elasticity(c, "8,6");
+    Vector two;
+    for (index_t i = 0; i < e.a.rows; ++i) two.insert(two.end(), {i % 2 == 0 ? 1.0 : 0.0, i % 2 == 0 ? 0.0 : 1.0});
+    const Options nodes{.coarse_rows = 8, .unknowns_per_node = 2};
+    const auto usual = Plan<double>::make(c, e.a.view(), nodes),
+               given = Plan<double>::make(c, e.a.view(), nodes,
+                                          {e.a.rows, 2, 2, Layout::row_major, to_device<double>(c, two).data()});
+    const Vector r = test::test_vector<double>(e.a.rows, test::Values::integers, 5);
+    EXPECT_TRUE(test::same_bits(applied(c, usual, r), applied(c, given, r)));
+    EXPECT_NE(usual.describe().find("2 vectors of the near null space, 2 unknowns per node"), std::string::npos);
+    EXPECT_THROW(Plan<double>::make(c, e.a.view(), {.unknowns_per_node = 5}), ValueError);
+    EXPECT_THROW(Plan<double>::make(c, e.a.view(), {.unknowns_per_node = 0}), ValueError);
+}
+
+// Not on simulated GPUs and before sanitizers: too large. PyAMG with the same modes: docs/design/amg.md.
+TEST(Amg, RigidBodyModesKeepIterationsOfElasticityFew)
+{
+    if (simt::under_tsan || simt::under_asan) GTEST_SKIP() << "counts iterations on large grids: slow here";
+    const Context c = Context::cpu(2);
+    const auto e = elasticity(c, "40,40");
+    const auto with = Plan<double>::make(c, e.a.view(), {.unknowns_per_node = 2}, e.modes.view()),
+               without = Plan<double>::make(c, e.a.view());
+    const int rigid = iterations_of_cg(c, e.host, with), constants = iterations_of_cg(c, e.host, without);
+    EXPECT_LE(rigid, 25);
+    EXPECT_GE(constants, 2 * rigid);
 }
 
 // All options together: whatever the cycle, the preconditioner is symmetric, positive definite, and forgets what was

@@ -759,6 +759,14 @@ void add_solve_operands(std::vector<Call<DenseView<const V>>>& all)
                        (void)amg::Plan<V>::make(c, m.csr_there.view(), {}, d);
                    },
                    false, false});
+    all.push_back({"solve::Plan::make with such a near null space",
+                   [](const Context& c, const View& d) {
+                       const Matrices m(c);
+                       (void)solve::Plan<V>::make(c, m.csr_there.view(), {}, d);
+                   },
+                   false, false});
+    all.push_back({"amg::rigid_body_modes",
+                   [](const Context& c, const View& d) { (void)amg::rigid_body_modes<V>(c, d); }, true, false});
 }
 
 template <>

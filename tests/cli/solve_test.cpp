@@ -56,6 +56,26 @@ TEST_F(Program, ExplainSolveComparesTheCandidates)
     EXPECT_NE(run.out.find("a solve ends with cg with jacobi"), std::string::npos) << run.out;
 }
 
+TEST_F(Program, SolveTakesANearNullSpace)
+{
+    const std::string amg = "solve elasticity2d:24 --preconditioner amg";
+    const auto rigid = json(amg + " --near-null-space rigid-body:coordinates:24,24"), plain = json(amg);
+    EXPECT_LT(2 * rigid["iterations"].get<int>(), plain["iterations"].get<int>());
+    EXPECT_EQ(tulle("gen coordinates:24,24 -o at.mtx").code, 0);
+    EXPECT_EQ(json(amg + " --near-null-space rigid-body:at.mtx")["iterations"], rigid["iterations"]);
+    std::ofstream ones(folder / "two.mtx");
+    ones << "%%MatrixMarket matrix coordinate real general\n1152 2 1152\n";
+    for (int i = 0; i < 1152; ++i) ones << i + 1 << ' ' << i % 2 + 1 << " 1\n";
+    ones.close();
+    const std::string nodes = " --unknowns-per-node 2";
+    EXPECT_EQ(json(amg + nodes + " --near-null-space two.mtx")["iterations"], json(amg + nodes)["iterations"]);
+    const Outcome few = tulle(amg + " --near-null-space rigid-body:coordinates:24,23");
+    EXPECT_EQ(few.code, 3);
+    EXPECT_NE(few.err.find("has 1104 rows"), std::string::npos) << few.err;
+    EXPECT_EQ(tulle(amg + " --unknowns-per-node 7").code, 2) << "not a divisor of the rows";
+    EXPECT_EQ(tulle(amg + " --near-null-space missing.mtx").code, 3);
+}
+
 TEST_F(Program, SolveEndsWithTheCodeOfItsReason)
 {
     const Outcome few = tulle("solve stencil7:8 --preconditioner none --max-iterations 2");

@@ -67,6 +67,13 @@ bool is_symmetric(const CsrView<double>& a)
     return true;
 }
 
+double value_at(const CsrView<double>& a, index_t i, index_t j)
+{
+    for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k)
+        if (a.col[k] == j) return a.value[k];
+    return 0;
+}
+
 // Rows that can be reached from row 0.
 index_t reachable(const CsrView<double>& a)
 {
@@ -168,6 +175,34 @@ TEST(Generate, BricksHaveFullBlocks)
         return i == j ? 53.0 : std::abs(u % 3 - v % 3) <= 1 ? -1.0 : 0.0;
     });
     EXPECT_EQ(make("fem:4,3").nonzeros(), 9 * 10 * 10 * 10);
+}
+
+// Symmetric and positive definite; the block of a point inside is that of 4 squares, or of 8 cubes.
+TEST(Generate, ElasticityIsSymmetricAndPositive)
+{
+    for (const auto* sentence : {"elasticity2d:5,4", "elasticity3d:3,2,3"}) {
+        SCOPED_TRACE(sentence);
+        const auto a = make(sentence);
+        const auto v = a.view();
+        const auto at = [&](index_t i, index_t j) { return value_at(v, i, j); };
+        for (index_t i = 0; i < v.rows; ++i)
+            for (index_t j = 0; j < i; ++j) ASSERT_EQ(at(i, j), at(j, i));
+        std::vector<std::vector<double>> l(static_cast<std::size_t>(v.rows));  // Cholesky
+        for (std::size_t i = 0; i < l.size(); ++i)
+            for (std::size_t j = 0; j <= i; ++j) {
+                double rest = at(static_cast<index_t>(i), static_cast<index_t>(j));
+                for (std::size_t k = 0; k < j; ++k) rest -= l[i][k] * l[j][k];
+                ASSERT_GT(i == j ? rest : 1, 1e-9);
+                l[i].push_back(i == j ? std::sqrt(rest) : rest / l[j][j]);
+            }
+    }
+    const auto plate = make("elasticity2d:3");
+    EXPECT_EQ(plate.rows, 18);
+    EXPECT_EQ(value_at(plate.view(), 8, 8), 12 * 16.0 / 3) << "4 (lambda + 3 mu) / 3";
+    expect_entries("coordinates:2,3", 6, 2, [](index_t i, index_t c) { return 1.0 + (c == 0 ? i % 2 : i / 2); });
+    expect_entries("coordinates:2,1,2", 4, 3, [](index_t i, index_t c) {
+        return c == 0 ? 1.0 + i % 2 : c == 1 ? 1.0 : 1.0 + i / 2;
+    });
 }
 
 TEST(Generate, Bands)
@@ -337,6 +372,8 @@ TEST(Generate, SentencesThatMakeNoSenseAreRefused)
         {"rmat:31,1", "rmat:31,1: 2^31 rows are more than 2 147 483 647", "at most 30"},
         {"road:3,4", "road: takes 1 number, not 2", "write road:N[,seed=S]"},
         {"uniform:4,3,4", "uniform:4,3,4: 4 entries a row do not fit 3 columns", "fewer entries"},
+        {"elasticity2d:3,1", "elasticity2d: NY must be at least 2, not 1", "for example"},
+        {"coordinates:3", "coordinates: takes 2 or 3 numbers, not 1", "for example"},
         {"arrow:4,5", "arrow:4,5: the arrow's width 5 exceeds its 4 rows", "WIDTH"},
         {"levels:4,5", "levels:4,5: 5 levels need as many rows, not 4", "fewer levels"},
         {"pruned:4,4,1.5", "pruned: SPARSITY must be from 0 to 1, not 1.5", "for example"},

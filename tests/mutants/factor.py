@@ -57,4 +57,16 @@ MUTANTS = [
     mutant("amg: a residual that a smoother of degree one has not left", "src/amg/amg.cpp", "(options.degree > 1 || !from_zero);", "true;", "*EveryCombinationIsSymmetric/c*", test="amg"),
     mutant("amg: the last of equal neighbours is joined", "src/amg/rows.hpp", "!(weight[k] > most)) continue;", "!(weight[k] >= most)) continue;", "Amg.TheFirst*", test="amg"),
     mutant("amg update: offsets of a refused matrix are kept", "src/amg/amg.cpp", "    matrix::require_same_size({rows(), rows(), s.level[0]->a.nonzeros}, matrix::size_of(a));\n    if (!fresh.empty()) s.wide = std::move(fresh);\n", "    if (!fresh.empty()) s.wide = std::move(fresh);\n    matrix::require_same_size({rows(), rows(), s.level[0]->a.nonzeros}, matrix::size_of(a));\n", "*Offsets32On.PlansThatSolve/cpu1", test="api"),
+    # nodes, rigid motions, classical coarsening, the K-cycle
+    mutant("amg nodes: unknowns of a node are apart", "src/amg/nodes.hpp", "of_row[i] = of_node[i / unknowns];", "of_row[i] = of_node[i % unknowns];", "*NodesAreAggregated*/c*", test="amg"),
+    mutant("amg nodes: a node is its own neighbour", "src/amg/nodes.hpp", "if (next != node) visit", "visit", "*RigidBodyModesPrecondition*/c*:*NodesAreAggregated*/c*", test="amg"),
+    mutant("amg nodes: rows that are not sorted are taken as they are", "src/amg/setup.cpp", "by_nodes && !level.a.sorted ?", "false ?", "*NodesAreAggregated*/c*", test="amg"),
+    mutant("amg: rotations stretch", "src/amg/rigid_body.cpp", "= -static_cast<V>(frame", "= static_cast<V>(frame", "Amg.RigidBodyModesCost*", test="amg"),
+    mutant("amg classical: coarse points beside each other", "src/amg/classical.hpp", "is_largest(needs, i) && is_largest(dependents, i);", "true;", "*ClassicalInterpolation*/c*", test="amg"),
+    mutant("amg classical: nothing comes back", "src/amg/classical.hpp", "back += below != V(0) ? through[k] * v : v;", "back += v;", "*ClassicalInterpolation*/c*", test="amg"),
+    mutant("amg classical: truncated rows keep what is left", "src/amg/classical.hpp", "? whole / kept", "? V(1)", "*ClassicalInterpolation*/c*", test="amg"),
+    mutant("amg classical: the last of equal entries are kept", "src/amg/classical.hpp", "(x == y && k > other)", "(x == y && k < other)", "Amg.Truncation*", test="amg"),
+    mutant("amg classical update: the product keeps its values", "src/amg/classical.cpp", "    multiply(ctx, t.smooth,", "    if (fresh) multiply(ctx, t.smooth,", UPDATE, test="amg"),
+    mutant("amg K-cycle: the residual after the first step grows", "src/amg/krylov.hpp", "r[i] -= static_cast<V>(dots.first())", "r[i] += static_cast<V>(dots.first())", "*KCycleReduces*/c*", test="amg"),
+    mutant("elasticity is not symmetric", "src/io/generators/elasticity.cpp", "l.slope(q[k], p[k])", "l.slope(p[k], q[k])", "Generate.Elasticity*", test="generate"),
 ]

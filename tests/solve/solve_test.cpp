@@ -375,6 +375,58 @@ TEST_P(SolveOn, MultigridInFloatWhereTheDiagonalAllowsIt)
     EXPECT_NE(describe(1e-13).find("V-cycle, double"), std::string::npos);
 }
 
+// The K-cycle is not a linear operator: fgmres is chosen, and methods that rely on one refuse it.
+TEST_P(SolveOn, TheKCycleIsForFlexibleMethods)
+{
+    const Context c = ctx();
+    const HostCsr<double> a = grid<double>(20);
+    const std::vector<double> b = right_side(a);
+    const Preconditioner k = parse_preconditioner("amg+k"), classical = parse_preconditioner("amg+classical+k");
+    for (const Recipe& recipe : {Recipe{.preconditioner = k}, Recipe{.preconditioner = classical},
+                                 Recipe{.method = Method::refinement, .preconditioner = k}}) {
+        const auto s = solve_with<double>(c, a, b, recipe);
+        EXPECT_TRUE(s.report.converged()) << s.report.text();
+        EXPECT_LE(residual_of(a, s.x, b), 1.01e-8 * norm_of(b));
+        EXPECT_LE(s.report.iterations + s.report.inner_iterations, 16);
+    }
+    EXPECT_EQ(choose({.rows = 2000, .symmetric = true}, {.preconditioner = k}).method, Method::fgmres);
+    const auto there = to_device(c, a.view());
+    for (const Method m : {Method::cg, Method::minres, Method::bicgstab, Method::gmres, Method::chebyshev})
+        EXPECT_THROW(Plan<double>::make(c, there.view(), {.method = m, .preconditioner = k}), ValueError);
+    const Recipe inside{.method = Method::refinement, .preconditioner = k, .inner = {.method = Method::cg}};
+    EXPECT_THROW(Plan<double>::make(c, there.view(), inside), ValueError);
+}
+
+// Multigrid in float and double, and inside refinement, gets the near null space; later plans of other values too.
+TEST_P(SolveOn, MultigridTakesANearNullSpace)
+{
+    const Context c = ctx(), host = Context::cpu(1);
+    const auto a = io::generate<double>(host, "elasticity2d:14,8"), at = io::generate<double>(host, "coordinates:14,8");
+    const auto there = to_device(c, a.view());
+    const auto modes = amg::rigid_body_modes<double>(c, {at.rows, 2, 2, Layout::row_major, at.value.data()});
+    const auto b = to_device<double>(c, std::vector<double>(static_cast<std::size_t>(a.rows), 1.0));
+    auto x = c.run([&](const auto& q) { return Buffer<double>(q, a.rows); });
+    for (const auto& [method, precision] : std::vector<std::pair<Method, Precision>>{{Method::cg, Precision::in_float},
+                                                                                     {Method::cg, Precision::as_matrix},
+                                                                                     {Method::refinement, {}}}) {
+        SCOPED_TRACE(to_text(method));
+        const Recipe recipe{.method = method, .preconditioner = Amg{.precision = precision}, .unknowns_per_node = 2};
+        auto plan = Plan<double>::make(c, there.view(), recipe, modes.view());
+        const Report report = plan.solve(b.span(), x.span());
+        EXPECT_TRUE(report.converged()) << report.text();
+        EXPECT_LE(report.iterations + report.inner_iterations, 24);
+        const std::string told = plan.describe();
+        EXPECT_TRUE(method != Method::cg ||
+                    told.find("3 vectors of the near null space, 2 unknowns") != std::string::npos)
+            << told;
+    }
+    const DenseView<const double> few{a.rows - 1, 3, 3, Layout::row_major, modes.data.data()},
+        apart{a.rows, 2, 3, Layout::row_major, modes.data.data()};
+    EXPECT_THROW(Plan<double>::make(c, there.view(), {}, few), ShapeError);
+    EXPECT_THROW(Plan<double>::make(c, there.view(), {}, apart), ValueError);
+    EXPECT_THROW(Plan<double>::make(c, there.view(), {.unknowns_per_node = 5}), ValueError);
+}
+
 TEST_P(SolveOn, BlocksThatSwapRowsAreInverted)
 {
     const HostCsr<double> a =
@@ -750,14 +802,16 @@ TEST(Solve, NamesReadBack)
     for (const Preconditioner& p : all_preconditioners) EXPECT_EQ(parse_preconditioner(to_text(p)), p);
     for (const std::string text :
          {"ic0", "ilut", "iluk:2", "amg", "amg:float", "amg:double", "amg+w", "amg+gauss-seidel",
-          "amg:double+w+l1-jacobi", "amg+jacobi", "ilu0+match", "ic0+rcm", "ilut:0.01:5+match+rcm"})
+          "amg:double+w+l1-jacobi", "amg+jacobi", "amg+classical", "amg:float+classical+k+gauss-seidel", "amg+k",
+          "ilu0+match", "ic0+rcm", "ilut:0.01:5+match+rcm"})
         EXPECT_EQ(to_text(parse_preconditioner(text)), text);
     EXPECT_THROW(parse_method("sor"), ValueError);
     EXPECT_THROW(parse_preconditioner("jacobi:2"), ValueError);
     EXPECT_THROW(parse_preconditioner("chebyshev:x"), ValueError);
     EXPECT_THROW(parse_preconditioner("ilut:x"), ValueError);
     EXPECT_THROW(parse_preconditioner("jacobi+rcm"), ValueError);
-    EXPECT_THROW(parse_preconditioner("amg+k"), ValueError);
+    EXPECT_THROW(parse_preconditioner("amg+k+w"), ValueError);
+    EXPECT_THROW(parse_preconditioner("amg+w+classical"), ValueError);
     EXPECT_THROW(parse_preconditioner("jacobi+w"), ValueError);
 }
 

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,12 +48,14 @@ enum class Values {
     stencil,   // -1 beside the diagonal, a constant on it
     dominant,  // in [1, 2) on the diagonal; beside it in [-0.5, 0.5) divided by their number: |inverse| <= 2 in the
                // maximum norm
+    function,  // Made::value(i, j)
 };
 
 struct Made {
     Pattern pattern;
     Values values = Values::position;
-    double diagonal = 0;  // of Values::stencil
+    double diagonal = 0;                                 // of Values::stencil
+    std::function<double(index_t, index_t)> value = {};  // of Values::function
 };
 
 // What a sentence asked for, and with what to make it.

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// From a sentence to a matrix: the pattern is made by the function of its kind, the values by one of four rules.
+// From a sentence to a matrix: the pattern is made by the function of its kind, the values by one of five rules.
 #include "tulle/generate.hpp"
 
 #include "base/hash.hpp"
@@ -44,6 +44,8 @@ void fill_values(const Maker& m, const Made& made, V* to)
     case Values::stencil:
         return fill_values(m, p, to, [&](index_t i, index_t j, std::size_t) { return i == j ? made.diagonal : -1.0; });
     case Values::dominant: return fill_values(m, p, to, dominant_value);
+    case Values::function:
+        return fill_values(m, p, to, [&](index_t i, index_t j, std::size_t) { return made.value(i, j); });
     }
 }
 

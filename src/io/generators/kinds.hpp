@@ -54,6 +54,11 @@ Made make_fem(const Maker& m);
 Made make_banded(const Maker& m);
 Made make_arrow(const Maker& m);
 
+// elasticity.cpp
+Made make_elasticity2d(const Maker& m);
+Made make_elasticity3d(const Maker& m);
+Made make_coordinates(const Maker& m);
+
 // graphs.cpp
 Made make_uniform(const Maker& m);
 Made make_rmat(const Maker& m);

@@ -14,7 +14,7 @@ public:
     Refinement(System<double>& system, const CsrView<double>& a, const Recipe& recipe)
         : system_(system),
           matrix_(system.ctx, a),
-          inner_(Plan<float>::make(system.ctx, matrix_.convert(a), inner_recipe(recipe)))
+          inner_(make_inner(a, inner_recipe(recipe), in_float(system.ctx, std::as_const(system.near_null).view())))
     {
         system.ctx.run([&](const auto& q) {
             right_ = Buffer<float>(q, a.rows);
@@ -60,12 +60,17 @@ public:
     }
 
 private:
+    Plan<float> make_inner(const CsrView<double>& a, const Recipe& recipe, const Dense<float>& near_null)
+    {
+        return Plan<float>::make(system_.ctx, matrix_.convert(a), recipe, near_null.view());
+    }
     static Recipe inner_recipe(const Recipe& recipe)
     {
         return {.method = recipe.inner.method,
                 .preconditioner = recipe.preconditioner,
                 .stop = {.relative = recipe.inner.relative, .iterations = recipe.inner.iterations},
-                .restart = recipe.restart};
+                .restart = recipe.restart,
+                .unknowns_per_node = recipe.unknowns_per_node};
     }
     // No step of the inner solver helps: the passes that follow do nothing.
     template <class Queue>

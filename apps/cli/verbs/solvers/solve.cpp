@@ -68,6 +68,40 @@ void write_solution(const Session& session, const Context& host, const std::stri
     store(session, host, file, CsrView<V>{n, 1, n, begin.data(), col.data(), x.data()});
 }
 
+constexpr std::string_view rigid_body = "rigid-body:";
+
+bool is_rigid_body(const SolveOptions& o) { return o.near_null_space.starts_with(rigid_body); }
+
+// All entries of a matrix.
+template <class V>
+Dense<V> dense_of(const Session& session, const Context& host, const std::string& text)
+{
+    const Loaded<V> loaded = load<V>(session, host, {.text = text});
+    const CsrView<V> m = loaded.matrix.view();
+    auto all = Dense<V>::make(host.host(), m.rows, m.cols);
+    std::fill_n(all.data.data(), all.data.size(), V(0));
+    for (index_t i = 0; i < m.rows; ++i)
+        for (offset_t k = m.row_begin[i]; k < m.row_begin[i + 1]; ++k) all.view()(i, m.col[k]) += m.value[k];
+    return all;
+}
+
+// On the host; no columns: none was given.
+template <class V>
+Dense<V> near_null_space(const Session& session, const Context& host, const SolveOptions& o, index_t rows)
+{
+    if (o.near_null_space.empty()) return {};
+    Dense<V> vectors = dense_of<V>(session, host, o.near_null_space.substr(is_rigid_body(o) ? rigid_body.size() : 0));
+    if (is_rigid_body(o)) vectors = amg::rigid_body_modes<V>(host, std::as_const(vectors).view());
+    require<FormatError>(
+        vectors.rows == rows && vectors.cols > 0,
+        [&] {
+            return concat(o.near_null_space, ": the near null space has ", vectors.rows, " rows and ", vectors.cols,
+                          " columns, but the matrix has ", rows, " rows");
+        },
+        "give a row for each row of the matrix, with rigid-body a row for each point");
+    return vectors;
+}
+
 solve::Recipe recipe_of(const SolveOptions& o)
 {
     solve::Recipe recipe{.stop = {.relative = o.tolerance, .iterations = o.iterations}, .restart = o.restart};
@@ -106,13 +140,18 @@ struct Outcome {
 
 template <class V>
 Outcome solve_on(const Session& session, const Context& ctx, const CsrView<V>& a, const std::vector<V>& b,
-                 std::vector<V>& x, const SolveOptions& o)
+                 Dense<V> near_null, std::vector<V>& x, const SolveOptions& o)
 {
     Activity work(session.console, "solving");
     const Csr<V> there = to_device(ctx, a);
     const auto right = to_device<V>(ctx, std::span<const V>(b));
     auto left = ctx.run([&](const auto& q) { return Buffer<V>(q, a.rows); });
-    auto plan = solve::Plan<V>::make(ctx, there.view(), recipe_of(o));
+    near_null.data = to_device<V>(ctx, std::as_const(near_null.data).span());
+    solve::Recipe recipe = recipe_of(o);
+    // Of three or six modes, in two or three dimensions.
+    const index_t usual = !is_rigid_body(o) ? 1 : near_null.cols == 3 ? 2 : 3;
+    recipe.unknowns_per_node = o.unknowns_per_node > 0 ? o.unknowns_per_node : usual;
+    auto plan = solve::Plan<V>::make(ctx, there.view(), recipe, std::as_const(near_null).view());
     ResidualProgress progress(work.progress());
     Outcome outcome{plan.solve(right.span(), left.span(), [&](const solve::Standing& s) { progress(s); }),
                     plan.describe(),
@@ -173,7 +212,7 @@ void solve_as(const Session& session, const SolveOptions& o)
     const CsrView<V> a = loaded.matrix.view();
     const std::vector<V> b = right_side<V>(session, host, o, a.rows);
     std::vector<V> x;
-    const Outcome outcome = solve_on(session, ctx, a, b, x, o);
+    const Outcome outcome = solve_on(session, ctx, a, b, near_null_space<V>(session, host, o, a.rows), x, o);
     const std::string sizes =
         fmt::format("{}, {}", shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"));
     if (session.settings.json) {

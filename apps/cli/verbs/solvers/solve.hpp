@@ -14,6 +14,8 @@ struct SolveOptions {
     Source matrix;
     std::string rhs;                     // empty: ones; a Matrix Market file, or one number a line
     std::string method, preconditioner;  // empty: chosen
+    std::string near_null_space;         // empty: constants; a matrix, or "rigid-body:" and coordinates
+    index_t unknowns_per_node = 0;       // 0: 1, or the dimensions of the coordinates
     std::string backend = "cpu", type = "f64";
     std::string to, plot;                  // x; a picture of the residuals
     double tolerance = 1e-8, seconds = 0;  // seconds: 0 is no limit
