@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Graphs: products over semirings, under masks and with selections, and what is built of them: triangles, PageRank,
-/// HITS, breadth-first search, shortest paths, connected components, Markov clustering.
+/// HITS, breadth-first search, shortest paths, connected components, core numbers, Markov clustering.
 /// @code
 /// auto C = tulle::graph::multiply_masked(ctx, Semiring::plus_pair, L.view(), L.view(), L.view());   // C<L> = L L
 /// offset_t n = tulle::graph::count_triangles(ctx, A.view());
@@ -212,6 +212,13 @@ TULLE_API Paths shortest_paths(const Context& ctx, const AnyCsr<double>& a, inde
 /// The connected component of each vertex, named by its smallest vertex. Directions of edges are ignored.
 /// @throws ShapeError if A is not square; ValueError if A is not valid.
 TULLE_API std::vector<index_t> components(const Context& ctx, const AnyCsr<double>& a);
+
+/// The core number of each vertex of an undirected graph: the largest k such that the vertex is in a part of the graph
+/// in which all vertices have k neighbours or more. Self loops do not count, an edge that is stored twice counts once,
+/// weights are not read. Computed on the host, also for a graph on a GPU.
+/// @throws ShapeError if A is not square; ValueError if A is not valid or its pattern is not symmetric, that is, the
+/// graph is directed.
+TULLE_API std::vector<index_t> core_numbers(const Context& ctx, const AnyCsr<double>& a);
 
 /// Where cluster() is after an iteration.
 struct ClusterStep {

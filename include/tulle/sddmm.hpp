@@ -48,8 +48,7 @@ namespace tulle::inline TULLE_ABI::sddmm {
 
 /// The decision for a matrix.
 struct Policy {
-    int lanes = 1;    ///< on a GPU: lanes that share a nonzero: 4, 8, 16, 32; on a CPU 1
-    int batches = 1;  ///< on a GPU: batches of nonzeros that lanes compute one after the other: 1, 4, 16; on a CPU 1
+    int lanes = 1;  ///< on a GPU: lanes that share a nonzero: 4, 8, 16, 32; on a CPU 1
 
     /// Compares all fields.
     bool operator==(const Policy&) const = default;

@@ -98,6 +98,11 @@ nb::object components(Place& place, const Compressed& a)
     return array_of(on_graph(place, a, [](const Context& c, const auto& g) { return graph::components(c, g); }));
 }
 
+nb::object core_numbers(Place& place, const Compressed& a)
+{
+    return array_of(on_graph(place, a, [](const Context& c, const auto& g) { return graph::core_numbers(c, g); }));
+}
+
 nb::tuple cluster(Place& place, const Compressed& a, double inflation, double prune, offset_t select, offset_t recover,
                   double recover_share, int iterations)
 {
@@ -173,6 +178,7 @@ void bind_graph(nb::module_& m)
     m.def("graph_breadth_first", &breadth_first, "context"_a, "a"_a, "source"_a);
     m.def("graph_shortest_paths", &shortest_paths, "context"_a, "a"_a, "source"_a);
     m.def("graph_components", &components, "context"_a, "a"_a);
+    m.def("graph_core_numbers", &core_numbers, "context"_a, "a"_a);
     m.def("graph_cluster", &cluster, "context"_a, "a"_a, "inflation"_a, "prune"_a, "select"_a, "recover"_a,
           "recover_share"_a, "iterations"_a);
     bind_products<double>(m, "f64");

@@ -86,6 +86,20 @@ def test_components():
     np.testing.assert_array_equal(got, [np.flatnonzero(label == label[v])[0] for v in range(60)])
 
 
+def test_core_numbers():
+    A = directed(density=0.05)
+    A = sp.csr_array(((A + A.T) != 0).astype(float))
+    left, want = A.toarray() != 0, np.zeros(60)
+    np.fill_diagonal(left, False)
+    for k in range(1, 60):
+        while (few := (left.any(1)) & (left.sum(1) < k)).any():
+            left[few] = left[:, few] = False
+        want[left.any(1)] = k
+    np.testing.assert_array_equal(graph.core_numbers(A), want)
+    with pytest.raises(tulle.InvalidValue, match="directed"):
+        graph.core_numbers(sp.csr_array(np.triu(np.ones((3, 3)))))
+
+
 def test_cluster():
     blocks = sp.block_diag([np.ones((5, 5)), np.ones((3, 3)), np.zeros((1, 1))], format="csr")
     r = graph.cluster(blocks)

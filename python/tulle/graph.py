@@ -1,6 +1,6 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
-"""Graphs as sparse matrices: products over semirings and under masks, triangles, ranks, searches, components, clusters.
+"""Graphs as sparse matrices: products over semirings and under masks, triangles, ranks, searches, components, cores, clusters.
 
 A graph of n vertices is a square sparse matrix of SciPy; an entry (i, j) is an edge from i to j and its value the weight. Vertices are counted from 0. Everything runs on the CPU; vectors
 come back as NumPy's arrays, matrices as `scipy.sparse.csr_array`.
@@ -24,7 +24,7 @@ from ._context import Context, context_of
 from ._errors import InvalidValue, ShapeError
 from ._frameworks import F32, F64, NAMES
 
-__all__ = ["Clusters", "Hits", "Levels", "Paths", "Ranking", "SEMIRINGS", "bfs", "cluster", "components", "hits", "multiply", "pagerank", "shortest_paths", "triangles"]
+__all__ = ["Clusters", "Hits", "Levels", "Paths", "Ranking", "SEMIRINGS", "bfs", "cluster", "components", "core_numbers", "hits", "multiply", "pagerank", "shortest_paths", "triangles"]
 
 SEMIRINGS = ("plus_times", "min_plus", "max_plus", "max_min", "or_and", "plus_pair", "min_first", "plus_second")
 
@@ -172,6 +172,20 @@ def components(A: Any, *, context: Context | None = None) -> np.ndarray:
     array([0, 1, 0], dtype=int32)
     """
     return _run(_core.graph_components, A, context)
+
+
+def core_numbers(A: Any, *, context: Context | None = None) -> np.ndarray:
+    """The core number of each vertex of an undirected graph: the largest k such that it is in a part of the graph where all have k neighbours.
+
+    Self loops do not count.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp, tulle.graph
+    >>> tulle.graph.core_numbers(sp.csr_array([[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 0]]))
+    array([2, 2, 2, 1], dtype=int32)
+    """
+    return _run(_core.graph_core_numbers, A, context)
 
 
 def cluster(A: Any, *, inflation: float = 2, prune: float = 1e-4, select: int = 1100, recover: int = 1400, recover_share: float = 0.9, iterations: int = 10000,

@@ -65,18 +65,28 @@ Csr<V> count_and_fill(const Queue& q, index_t rows, index_t cols, Count&& count,
     return c;
 }
 
+// The entries of a FillRow, to the rows of c.
+template <class Queue, class Fill, class V>
+void fill_rows(const Queue& q, Fill op, Csr<V>& c)
+{
+    op.begin = c.row_begin.data();
+    op.col = c.col.data();
+    op.value = c.value.data();
+    run_pass(q, c.rows, op, {});
+}
+
 template <class V>
 Csr<V> merge(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, bool either, Binary f)
 {
+    const Merged rows{edges_of(a), edges_of(b), either};
     return ctx.for_work(a.nonzeros + b.nonzeros).run([&](const auto& q) {
         return count_and_fill<V>(
             q, a.rows, a.cols,
             [&](offset_t* count) {
-                run_pass(q, a.rows, CountMerged{edges_of(a), edges_of(b), either, count}, {});
+                run_pass(q, a.rows, CountMerged{rows, count}, {});
             },
             [&](Csr<V>& c) {
-                run_pass(q, a.rows, FillMerged<V>{a, b, either, f, c.row_begin.data(), c.col.data(), c.value.data()},
-                         {});
+                fill_rows(q, FillMerged<V>{rows, {a.value, b.value, f}}, c);
             });
     });
 }
@@ -141,7 +151,7 @@ Csr<V> take(const Queue& q, const CsrView<V>& a, const Part& part, index_t rows,
             run_pass(q, rows, CountPart{part, count}, {});
         },
         [&](Csr<V>& to) {
-            run_pass(q, rows, FillPart<V>{part, a.value, to.row_begin.data(), to.col.data(), to.value.data()}, {});
+            fill_rows(q, FillPart<V>{part, {a.value}}, to);
         });
     c.sorted = a.sorted && !part.to_col;
     c.unique = a.unique;
@@ -291,10 +301,10 @@ Csr<V> kron(const Context& ctx, Semiring semiring, const CsrView<V>& a, const Cs
                 run_pass(q, rows, CountKron{a.row_begin, b.row_begin, b.rows, count}, {});
             },
             [&](Csr<V>& to) {
-                run_pass(q, rows,
-                         FillKron<V>{a, b, functions_of(semiring).times, to.row_begin.data(), to.col.data(),
-                                     to.value.data()},
-                         {});
+                fill_rows(q,
+                          FillKron<V>{{edges_of(a), edges_of(b), b.rows, b.cols},
+                                      {a.value, b.value, functions_of(semiring).times}},
+                          to);
             });
     });
     c.sorted = a.sorted && b.sorted;

@@ -31,55 +31,68 @@ constexpr V apply(Binary f, V a, V b)
     return a;
 }
 
-// visit(column, p, r) for the columns of row i of A and B, ascending; p or r is -1 where a matrix has no entry.
-template <class Visit>
-constexpr void merge_row(const Edges& a, const Edges& b, offset_t i, Visit&& visit)
-{
-    offset_t p = a.begin[i], r = b.begin[i];
-    const offset_t p_end = a.begin[i + 1], r_end = b.begin[i + 1];
-    while (p < p_end || r < r_end) {
-        const bool from_a = r == r_end || (p < p_end && a.col[p] <= b.col[r]);
-        const bool from_b = p == p_end || (r < r_end && b.col[r] <= a.col[p]);
-        visit(from_a ? a.col[p] : b.col[r], from_a ? p : offset_t{-1}, from_b ? r : offset_t{-1});
-        p += from_a ? 1 : 0;
-        r += from_b ? 1 : 0;
-    }
-}
+// --- Rows of a result ---
+//
+// rows.for_each(i, visit) calls visit(column, entry) for the entries of row i; values(entry) is the value of one.
 
-struct CountMerged {
+template <class Rows>
+struct CountRow {
     static constexpr int sums = 0;
-    Edges a, b;
-    bool either;  // entries of one matrix alone too
+    Rows rows;
     offset_t* count;
 
     constexpr bool load() { return true; }
     constexpr void at(offset_t i) const
     {
         offset_t n = 0;
-        merge_row(a, b, i, [&](index_t, offset_t p, offset_t r) { n += either || (p >= 0 && r >= 0) ? 1 : 0; });
+        rows.for_each(i, [&](index_t, auto) { ++n; });
         count[i] = n;
     }
 };
 
-template <class V>
-struct FillMerged {
+template <class Rows, class Values>
+struct FillRow {
     static constexpr int sums = 0;
-    CsrView<V> a, b;
-    bool either;
-    Binary f;
-    const offset_t* begin;
-    index_t* col;
-    V* value;
+    Rows rows;
+    Values values;
+    const offset_t* begin = nullptr;
+    index_t* col = nullptr;
+    typename Values::Value* value = nullptr;
 
     constexpr bool load() { return true; }
     constexpr void at(offset_t i) const
     {
         offset_t to = begin[i];
-        merge_row({a.row_begin, a.col}, {b.row_begin, b.col}, i, [&](index_t j, offset_t p, offset_t r) {
-            if (!either && (p < 0 || r < 0)) return;
+        rows.for_each(i, [&](index_t j, auto entry) {
             col[to] = j;
-            value[to++] = p < 0 ? b.value[r] : r < 0 ? a.value[p] : apply(f, a.value[p], b.value[r]);
+            value[to++] = values(entry);
         });
+    }
+};
+
+// An entry of A and one of B; -1 where a matrix has none.
+struct Pair {
+    offset_t p, r;
+};
+
+// The columns of A and B, ascending.
+struct Merged {
+    Edges a, b;
+    bool either;  // entries of one matrix alone too
+
+    template <class Visit>
+    constexpr void for_each(offset_t i, Visit&& visit) const
+    {
+        offset_t p = a.begin[i], r = b.begin[i];
+        const offset_t p_end = a.begin[i + 1], r_end = b.begin[i + 1];
+        while (p < p_end || r < r_end) {
+            const bool from_a = r == r_end || (p < p_end && a.col[p] <= b.col[r]);
+            const bool from_b = p == p_end || (r < r_end && b.col[r] <= a.col[p]);
+            if (either || (from_a && from_b))
+                visit(from_a ? a.col[p] : b.col[r], Pair{from_a ? p : offset_t{-1}, from_b ? r : offset_t{-1}});
+            p += from_a ? 1 : 0;
+            r += from_b ? 1 : 0;
+        }
     }
 };
 
@@ -97,44 +110,55 @@ struct Part {
         if (row < 0) return;
         for (offset_t p = a.begin[row]; p < a.begin[row + 1]; ++p) {
             const index_t j = a.col[p], to = to_col ? to_col[j] : j;
-            if (outside ? outside[i] == 0 || to < 0 : to >= 0) visit(p, outside ? j : to);
+            if (outside ? outside[i] == 0 || to < 0 : to >= 0) visit(outside ? j : to, p);
         }
     }
 };
 
-struct CountPart {
-    static constexpr int sums = 0;
-    Part part;
-    offset_t* count;
+// Every entry of a row of A with every entry of a row of B.
+struct Kron {
+    Edges a, b;
+    index_t b_rows, b_cols;
 
-    constexpr bool load() { return true; }
-    constexpr void at(offset_t i) const
+    template <class Visit>
+    constexpr void for_each(offset_t i, Visit&& visit) const
     {
-        offset_t n = 0;
-        part.for_each(i, [&](offset_t, index_t) { ++n; });
-        count[i] = n;
+        const offset_t row = i / b_rows, k = i % b_rows;
+        for (offset_t p = a.begin[row]; p < a.begin[row + 1]; ++p)
+            for (offset_t r = b.begin[k]; r < b.begin[k + 1]; ++r) visit(a.col[p] * b_cols + b.col[r], Pair{p, r});
+    }
+};
+
+// The function of two entries; where there is one alone, that.
+template <class V>
+struct PairValues {
+    using Value = V;
+    const V* a;
+    const V* b;
+    Binary f;
+
+    constexpr V operator()(const Pair& at) const
+    {
+        return at.p < 0 ? b[at.r] : at.r < 0 ? a[at.p] : apply(f, a[at.p], b[at.r]);
     }
 };
 
 template <class V>
-struct FillPart {
-    static constexpr int sums = 0;
-    Part part;
+struct SameValues {
+    using Value = V;
     const V* from;
-    const offset_t* begin;
-    index_t* col;
-    V* value;
 
-    constexpr bool load() { return true; }
-    constexpr void at(offset_t i) const
-    {
-        offset_t to = begin[i];
-        part.for_each(i, [&](offset_t p, index_t j) {
-            col[to] = j;
-            value[to++] = from[p];
-        });
-    }
+    constexpr V operator()(offset_t p) const { return from[p]; }
 };
+
+using CountMerged = CountRow<Merged>;
+using CountPart = CountRow<Part>;
+template <class V>
+using FillMerged = FillRow<Merged, PairValues<V>>;
+template <class V>
+using FillPart = FillRow<Part, SameValues<V>>;
+template <class V>
+using FillKron = FillRow<Kron, PairValues<V>>;
 
 template <class V>
 struct ReduceRow {
@@ -153,6 +177,7 @@ struct ReduceRow {
     }
 };
 
+// Counted without a loop over the entries.
 struct CountKron {
     static constexpr int sums = 0;
     const offset_t* a_begin;
@@ -165,28 +190,6 @@ struct CountKron {
     {
         const offset_t row = i / b_rows, k = i % b_rows;
         count[i] = (a_begin[row + 1] - a_begin[row]) * (b_begin[k + 1] - b_begin[k]);
-    }
-};
-
-template <class V>
-struct FillKron {
-    static constexpr int sums = 0;
-    CsrView<V> a, b;
-    Binary f;
-    const offset_t* begin;
-    index_t* col;
-    V* value;
-
-    constexpr bool load() { return true; }
-    constexpr void at(offset_t i) const
-    {
-        const offset_t row = i / b.rows, k = i % b.rows;
-        offset_t to = begin[i];
-        for (offset_t p = a.row_begin[row]; p < a.row_begin[row + 1]; ++p)
-            for (offset_t r = b.row_begin[k]; r < b.row_begin[k + 1]; ++r, ++to) {
-                col[to] = a.col[p] * b.cols + b.col[r];
-                value[to] = apply(f, a.value[p], b.value[r]);
-            }
     }
 };
 

@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// How many lanes of a GPU share a nonzero. Reasoned, not yet measured (docs/design/sddmm.md): a lane loads 16 bytes at
-// once, so the fewest lanes that read a row of Y in one step.
+// How many lanes of a GPU share a nonzero (docs/design/sddmm.md). Four are fastest where there is enough work: measured
+// on an H200 for f32 with 32 and 128 columns (bench/results/sddmm-h200-policies.jsonl). Long rows of few nonzeros get
+// the fewest lanes that read a row of Y in one step, because there the time of one nonzero counts (reasoned).
 #include <algorithm>
 #include <array>
 
@@ -13,8 +14,9 @@ namespace tulle::inline TULLE_ABI::sddmm {
 namespace {
 
 constexpr std::array lane_counts{4, 8, 16, 32};
-constexpr std::array batch_counts{1, 4, 16};
 constexpr offset_t bytes_per_lane = 16;
+constexpr offset_t short_row_bytes = 128;              // two steps of four lanes
+constexpr offset_t many_nonzeros = offset_t{1} << 15;  // fewest that were measured
 
 }  // namespace
 
@@ -22,6 +24,8 @@ Choice choose(const Features& t, Backend backend)
 {
     if (backend == Backend::cpu) return {{1}, "on a CPU: vectors of a core walk each row of Y"};
     const offset_t row_bytes = static_cast<offset_t>(t.value_bytes) * t.k;
+    if (row_bytes <= short_row_bytes || t.nonzeros >= many_nonzeros)
+        return {{lane_counts.front()}, "four lanes give a block the most nonzeros, whose rows of Y meet in the L1"};
     for (const int lanes : lane_counts)
         if (lanes * bytes_per_lane >= row_bytes)
             return {{lanes}, concat(lanes, " lanes load a row of ", row_bytes, " bytes at once")};
@@ -32,8 +36,7 @@ std::vector<Policy> candidates(Backend backend)
 {
     if (backend == Backend::cpu) return {{1}};
     std::vector<Policy> all;
-    for (const int batches : batch_counts)
-        for (const int lanes : lane_counts) all.push_back({lanes, batches});
+    for (const int lanes : lane_counts) all.push_back({lanes});
     return all;
 }
 
@@ -50,9 +53,7 @@ void check_policy(const Policy& policy, Backend backend)
 
 std::string to_text(const Policy& policy)
 {
-    if (policy.lanes == 1) return "rows";
-    const std::string text = concat(policy.lanes, " lanes for a nonzero");
-    return policy.batches == 1 ? text : concat(text, ", ", policy.batches, " batches");
+    return policy.lanes == 1 ? "rows" : concat(policy.lanes, " lanes for a nonzero");
 }
 
 }  // namespace tulle::inline TULLE_ABI::sddmm

@@ -153,7 +153,7 @@ void Plan<V, C>::run(Scalar alpha, const DenseView<const V>& x, const DenseView<
     if (c.empty()) return;
     s.ctx.run([&](const auto& q) {
         if (alpha == 0) return prim::scale(q, c.data(), std::ssize(c), beta);
-        sample<V, C>(q, s.a, s.row.data(), s.choice.policy,
+        sample<V, C>(q, s.a, s.row.data(), s.choice.policy.lanes,
                      {alpha, beta, strided(x), strided(y), x.cols, s.factor(), c.data()});
     });
 }

@@ -46,13 +46,9 @@ struct Attention {
 
 // Every nonzero of A; alpha is not zero. `row` is the row of each nonzero, for a GPU only.
 template <class V, class C>
-void sample(const CpuQueue& q, const CsrView<V>& a, const index_t* row, const Policy& policy, const Sampled<V, C>& o);
+void sample(const CpuQueue& q, const CsrView<V>& a, const index_t* row, int lanes, const Sampled<V, C>& o);
 template <class V, class C>
-void sample(const CudaQueue& q, const CsrView<V>& a, const index_t* row, const Policy& policy, const Sampled<V, C>& o);
-// The second, for policies with several batches.
-template <class V, class C>
-void sample_ranges(const CudaQueue& q, const CsrView<V>& a, const index_t* row, const Policy& policy,
-                   const Sampled<V, C>& o);
+void sample(const CudaQueue& q, const CsrView<V>& a, const index_t* row, int lanes, const Sampled<V, C>& o);
 
 // Every row of H.
 template <class V, class C>

@@ -513,12 +513,12 @@ void add_graph_products(std::vector<Call<View>>& all)
     });
 }
 
-// The triangle is a directed graph, which count_triangles() tells after it has looked at the arrays.
-template <class View>
-void count_triangles_if_undirected(const Context& c, const View& a)
+// The triangle is a directed graph, which functions of undirected ones tell after they have looked at the arrays.
+template <class Work>
+void unless_directed(Work&& work)
 {
     try {
-        graph::count_triangles(c, a);
+        work();
     } catch (const ValueError& e) {
         if (e.message().find("the graph is directed") == std::string::npos) throw;
     }
@@ -528,7 +528,10 @@ template <class View>
 void add_graph(std::vector<Call<View>>& all)
 {
     add_graph_products(all);
-    all.push_back({"graph::count_triangles", count_triangles_if_undirected<View>});
+    all.push_back({"graph::count_triangles",
+                   [](const Context& c, const View& a) { unless_directed([&] { graph::count_triangles(c, a); }); }});
+    all.push_back({"graph::core_numbers",
+                   [](const Context& c, const View& a) { unless_directed([&] { graph::core_numbers(c, a); }); }});
     all.push_back({"graph::pagerank", [](const Context& c, const View& a) { graph::pagerank(c, a); }});
     all.push_back({"graph::hits", [](const Context& c, const View& a) { graph::hits(c, a); }});
     all.push_back({"graph::breadth_first", [](const Context& c, const View& a) { graph::breadth_first(c, a, 0); }});

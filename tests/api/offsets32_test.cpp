@@ -313,6 +313,7 @@ TEST_P(Offsets32On, GraphAlgorithms)
     EXPECT_EQ(graph::breadth_first(c, a.csr(), 3).parent, graph::breadth_first(c, wide, 3).parent);
     EXPECT_EQ(graph::shortest_paths(c, a.csr(), 3).distance, graph::shortest_paths(c, wide, 3).distance);
     EXPECT_EQ(graph::components(c, a.csr()), graph::components(c, wide));
+    EXPECT_EQ(graph::core_numbers(c, a.csr()), graph::core_numbers(c, wide));
     const graph::ClusterOptions short_of_memory{.budget = std::size_t{1} << 20};
     EXPECT_EQ(graph::cluster(c, a.csr(), short_of_memory).cluster, graph::cluster(c, wide, short_of_memory).cluster);
 }

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle triangles, tulle rank, tulle paths, tulle cluster, tulle run sddmm.
+// tulle triangles, tulle rank, tulle paths, tulle components, tulle cores, tulle cluster, tulle run sddmm.
 #include <algorithm>
 
 #include "program.hpp"
@@ -50,6 +50,19 @@ TEST_F(Graph, PathsAreLevelsOrLengths)
     EXPECT_NE(negative.code, 0);
     EXPECT_NE(negative.err.find("not negative"), std::string::npos) << negative.err;
     EXPECT_NE(tulle("paths stencil5:10 --source 100").code, 0);
+}
+
+TEST_F(Graph, VerticesHaveComponentsAndCores)
+{
+    EXPECT_EQ(parsed(tulle("components stencil5:10 --json"))["components"], 1);
+    EXPECT_EQ(parsed(tulle("components stencil5:10 --json"))["largest"], 100);
+    const auto cores = parsed(tulle("cores stencil9:10 --json"));
+    EXPECT_EQ(cores["core"], 4);
+    EXPECT_EQ(cores["vertices"], 96);  // all but the corners, which have three neighbours
+    const Outcome out = tulle("cores stencil5:10 --out -");
+    EXPECT_EQ(std::count(out.out.begin(), out.out.end(), '2'), 100) << out.err;
+    EXPECT_NE(tulle("components stencil5:10").out.find("1 component, the largest of 100"), std::string::npos);
+    EXPECT_NE(tulle("cores uniform:50,50,3").err.find("directed"), std::string::npos);
 }
 
 TEST_F(Graph, ClustersAreFoundAndWritten)

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "support/battery.hpp"
 #include "support/schedule.hpp"
@@ -379,6 +380,45 @@ TEST(Components, AreNamedByTheirSmallestVertex)
     EXPECT_EQ(components(c, a.view()), (std::vector<index_t>{0, 1, 2, 3, 2, 1, 2}));
 }
 
+// Vertices with fewer than k neighbours are taken away until there is none.
+std::vector<index_t> peeled(const HostCsr<double>& a)
+{
+    std::vector<index_t> core(static_cast<std::size_t>(a.rows), 0);
+    std::set<std::pair<index_t, index_t>> edges;
+    for (const auto& [i, j, v] : a.entries())
+        if (i != j) edges.emplace(i, j);
+    for (index_t k = 1; !edges.empty(); ++k)
+        for (bool changed = true; changed;) {
+            std::map<index_t, index_t> left;
+            for (const auto& [i, j] : edges) ++left[i];
+            changed = std::erase_if(edges, [&](const auto& e) { return left[e.first] < k || left[e.second] < k; }) > 0;
+            if (changed) continue;
+            for (const auto& [v, n] : left) core[static_cast<std::size_t>(v)] = k;
+        }
+    return core;
+}
+
+// NetworkX 3: core_number(nx.Graph([(0,1),(1,2),(2,0),(2,3),(3,4),(5,6)]) with vertex 7 alone.
+TEST(CoreNumbers, AreThoseOfPeeling)
+{
+    const Context c = Context::cpu(2);
+    const auto small =
+        graph_of(8, {{0, 1, 1.}, {1, 2, 1.}, {2, 0, 1.}, {2, 3, 1.}, {3, 4, 1.}, {5, 6, 1.}, {0, 0, 1.}, {7, 7, 1.}},
+                 true);
+    EXPECT_EQ(core_numbers(c, small.view()), (std::vector<index_t>{2, 2, 2, 1, 1, 1, 1, 0}));
+    for (const double density : {0.02, 0.1, 0.5}) {
+        const auto a = matrix_where<double>(90, 90, Values::integers, 1, [&](index_t i, index_t j) {
+            const double share = unit(hash_of(6, std::min(i, j), std::max(i, j)));
+            return share < density * 90 / (90 + std::max(i, j));  // self loops among them
+        });
+        EXPECT_EQ(core_numbers(c, a.view()), peeled(a));
+        EXPECT_EQ(core_numbers(c, shuffled_with_duplicates(a, 7).view()), peeled(a));
+    }
+    EXPECT_TRUE(core_numbers(c, csr_of<double>(0, 0, {}).view()).empty());
+    EXPECT_THROW(core_numbers(c, graph_of(3, {{0, 1, 1.}}, false).view()), ValueError);
+    EXPECT_THROW(core_numbers(c, csr_of<double>(2, 3, {}).view()), ShapeError);
+}
+
 // What the CPU finds is what a GPU finds.
 TEST(GraphsOnAGpu, AreThoseOfTheCpu)
 {
@@ -438,6 +478,7 @@ TEST(GraphsOnAGpu, TrianglesAreThoseOfTheCpu)
     for (const auto& m : {a, shuffled_with_duplicates(a, 7), csr_of<double>(0, 0, {})}) {
         const Csr<double> there = to_device(gpu, m.view());
         EXPECT_EQ(count_triangles(gpu, there.view()), count_triangles(cpu, m.view()));
+        EXPECT_EQ(core_numbers(gpu, there.view()), core_numbers(cpu, m.view()));
     }
     const auto one_way = graph_of(3, {{0, 1, 1.}, {1, 0, 1.}, {2, 1, 1.}}, false);
     const Csr<double> there = to_device(gpu, one_way.view());

@@ -10,7 +10,6 @@ def sddmm(name, file, old, new, filter=BATTERY, **more):
 
 
 MUTANTS = [
-    sddmm("batches of a range leave a gap", "src/sddmm/cuda/sample_ranges.cu", "first += per_step)", "first += per_step + 1)"),
     sddmm("a batch in several rows takes the first one's row of X", "src/sddmm/cuda/dots.cuh", "if (!same_row) here", "if (false) here"),
     sddmm("sums are exchanged over too few lanes", "src/sddmm/cuda/dots.cuh", "for (; distance > 0; distance /= 2) sum[0] +=", "for (; distance > 1; distance /= 2) sum[0] +="),
     sddmm("lanes give away what they should keep", "src/sddmm/cuda/dots.cuh", "given = upper ? sum[i] : sum[i + half]", "given = upper ? sum[i + half] : sum[i]"),

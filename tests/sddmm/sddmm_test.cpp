@@ -265,9 +265,11 @@ TEST_P(SddmmOn, ChoosesLanesByTheBytesOfARow)
 {
     EXPECT_EQ(choose({.k = 128}, Backend::cpu).policy, Policy{1});
     EXPECT_EQ(choose({.k = 32, .value_bytes = 2}, Backend::cuda).policy, Policy{4});
-    EXPECT_EQ(choose({.k = 32, .value_bytes = 4}, Backend::cuda).policy, Policy{8});
+    EXPECT_EQ(choose({.k = 32, .value_bytes = 4}, Backend::cuda).policy, Policy{4});
     EXPECT_EQ(choose({.k = 33, .value_bytes = 4}, Backend::cuda).policy, Policy{16});
     EXPECT_EQ(choose({.k = 128, .value_bytes = 8}, Backend::cuda).policy, Policy{32});
+    EXPECT_EQ(choose({.nonzeros = 32767, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{32});
+    EXPECT_EQ(choose({.nonzeros = 32768, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{4});
 }
 
 TULLE_ON_BACKENDS(SddmmOn);

@@ -72,24 +72,19 @@ auto best_stretch()
 }  // namespace
 
 template <class V, class C>
-void sample(const CpuQueue& q, const CsrView<V>& a, const index_t*, const Policy&, const Sampled<V, C>& o)
+void sample(const CpuQueue& q, const CsrView<V>& a, const index_t*, int, const Sampled<V, C>& o)
 {
     const auto stretch = best_stretch<V, C>();
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (int t = 0; t < q.threads; ++t) stretch(a, a.nonzeros * t / q.threads, a.nonzeros * (t + 1) / q.threads, o);
 }
 
-template void sample(const CpuQueue&, const CsrView<double>&, const index_t*, const Policy&,
-                     const Sampled<double, double>&);
-template void sample(const CpuQueue&, const CsrView<float>&, const index_t*, const Policy&,
-                     const Sampled<float, float>&);
-template void sample(const CpuQueue&, const CsrView<Float16>&, const index_t*, const Policy&,
-                     const Sampled<Float16, Float16>&);
-template void sample(const CpuQueue&, const CsrView<Float16>&, const index_t*, const Policy&,
-                     const Sampled<Float16, float>&);
-template void sample(const CpuQueue&, const CsrView<Bfloat16>&, const index_t*, const Policy&,
+template void sample(const CpuQueue&, const CsrView<double>&, const index_t*, int, const Sampled<double, double>&);
+template void sample(const CpuQueue&, const CsrView<float>&, const index_t*, int, const Sampled<float, float>&);
+template void sample(const CpuQueue&, const CsrView<Float16>&, const index_t*, int, const Sampled<Float16, Float16>&);
+template void sample(const CpuQueue&, const CsrView<Float16>&, const index_t*, int, const Sampled<Float16, float>&);
+template void sample(const CpuQueue&, const CsrView<Bfloat16>&, const index_t*, int,
                      const Sampled<Bfloat16, Bfloat16>&);
-template void sample(const CpuQueue&, const CsrView<Bfloat16>&, const index_t*, const Policy&,
-                     const Sampled<Bfloat16, float>&);
+template void sample(const CpuQueue&, const CsrView<Bfloat16>&, const index_t*, int, const Sampled<Bfloat16, float>&);
 
 }  // namespace tulle::inline TULLE_ABI::sddmm

@@ -30,27 +30,21 @@ __global__ void __launch_bounds__(threads_per_block)
 }  // namespace
 
 template <class V, class C>
-void sample(const CudaQueue& q, const CsrView<V>& a, const index_t* row, const Policy& policy, const Sampled<V, C>& o)
+void sample(const CudaQueue& q, const CsrView<V>& a, const index_t* row, int lanes, const Sampled<V, C>& o)
 {
-    if (policy.batches > 1) return sample_ranges(q, a, row, policy, o);
-    with_constant<4, 8, 16, 32>(policy.lanes, [&](auto n) {
+    with_constant<4, 8, 16, 32>(lanes, [&](auto n) {
         const offset_t slices = ceil_div(a.nonzeros, offset_t{batch<n()>});
         launch(q, one_thread_each(slices * n(), threads_per_block), sample_kernel<n(), V, C>, a.nonzeros, row, a.col,
                o);
     });
 }
 
-template void sample(const CudaQueue&, const CsrView<double>&, const index_t*, const Policy&,
-                     const Sampled<double, double>&);
-template void sample(const CudaQueue&, const CsrView<float>&, const index_t*, const Policy&,
-                     const Sampled<float, float>&);
-template void sample(const CudaQueue&, const CsrView<Float16>&, const index_t*, const Policy&,
-                     const Sampled<Float16, Float16>&);
-template void sample(const CudaQueue&, const CsrView<Float16>&, const index_t*, const Policy&,
-                     const Sampled<Float16, float>&);
-template void sample(const CudaQueue&, const CsrView<Bfloat16>&, const index_t*, const Policy&,
+template void sample(const CudaQueue&, const CsrView<double>&, const index_t*, int, const Sampled<double, double>&);
+template void sample(const CudaQueue&, const CsrView<float>&, const index_t*, int, const Sampled<float, float>&);
+template void sample(const CudaQueue&, const CsrView<Float16>&, const index_t*, int, const Sampled<Float16, Float16>&);
+template void sample(const CudaQueue&, const CsrView<Float16>&, const index_t*, int, const Sampled<Float16, float>&);
+template void sample(const CudaQueue&, const CsrView<Bfloat16>&, const index_t*, int,
                      const Sampled<Bfloat16, Bfloat16>&);
-template void sample(const CudaQueue&, const CsrView<Bfloat16>&, const index_t*, const Policy&,
-                     const Sampled<Bfloat16, float>&);
+template void sample(const CudaQueue&, const CsrView<Bfloat16>&, const index_t*, int, const Sampled<Bfloat16, float>&);
 
 }  // namespace tulle::inline TULLE_ABI::sddmm

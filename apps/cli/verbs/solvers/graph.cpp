@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle triangles, tulle rank, tulle paths, tulle cluster: what graph.hpp computes.
+// tulle triangles, tulle rank, tulle paths, tulle components, tulle cores, tulle cluster: what graph.hpp computes.
 #include "apps/cli/verbs/solvers/graph.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "apps/cli/support/failure.hpp"
@@ -177,6 +178,45 @@ void paths(const Session& session, const PathsOptions& o)
                                       seconds_text(seconds)));
 }
 
+// A number for every vertex by `work`; `tell(numbers)` gives what there is to say of them, as JSON and as a sentence.
+template <class Work, class Tell>
+void number_vertices(const Session& session, const NamesOptions& o, const char* doing, Work&& work, Tell&& tell)
+{
+    const Placed placed = place(session, o);
+    double seconds = 0;
+    const std::vector<index_t> number = timed(session, doing, seconds, [&] { return work(placed.ctx, placed.view()); });
+    if (!o.to.empty()) write_numbers<double>(o.to, std::vector<double>(number.begin(), number.end()));
+    if (o.to == "-") return;
+    const auto [facts, sentence] = tell(number);
+    if (!session.settings.json)
+        return session.console.print(fmt::format("{}: {}, in {}\n", o.matrix.name(), sentence, seconds_text(seconds)));
+    Json result = about(o.matrix, placed.loaded.matrix.view());
+    result.update(facts);
+    result["seconds"] = seconds;
+    print(session, result);
+}
+
+std::pair<Json, std::string> tell_components(const std::vector<index_t>& name)
+{
+    std::vector<offset_t> size(name.size(), 0);
+    for (const index_t first : name) ++size[static_cast<std::size_t>(first)];
+    const offset_t count = std::count_if(size.begin(), size.end(), [](offset_t n) { return n > 0; });
+    const offset_t alone = std::count(size.begin(), size.end(), 1);
+    const offset_t largest = size.empty() ? 0 : *std::max_element(size.begin(), size.end());
+    return {{{"components", count}, {"largest", largest}, {"alone", alone}},
+            fmt::format("{}, the largest of {}, {} of one vertex", counted(count, "component", "components"), largest,
+                        alone)};
+}
+
+std::pair<Json, std::string> tell_cores(const std::vector<index_t>& core)
+{
+    const index_t largest = core.empty() ? 0 : *std::max_element(core.begin(), core.end());
+    const offset_t vertices = std::count(core.begin(), core.end(), largest);
+    return {{{"core", largest}, {"vertices", vertices}},
+            fmt::format("the innermost core is the {}-core, with {}", largest,
+                        counted(vertices, "vertex", "vertices"))};
+}
+
 // Vertices of every cluster on a line, as mcl writes them.
 void write_clusters(const std::string& file, const graph::Clusters& r)
 {
@@ -280,6 +320,34 @@ void add_paths(Parser& parser, PathsOptions& o)
     parser.when(verb, [&o](const Session& session) { paths(session, o); });
 }
 
+void add_names(Parser& parser, CLI::App* verb, NamesOptions& o, const char* what)
+{
+    add_source(parser, verb, o);
+    verb->add_option("--out", o.to, what)->option_text("FILE");
+    parser.output(o.to);
+}
+
+void add_components(Parser& parser, NamesOptions& o)
+{
+    CLI::App* verb = parser.verb("components", "Connected components of a graph; directions are ignored.",
+                                 "tulle components graph.mtx\ntulle components graph.mtx --out components.txt");
+    add_names(parser, verb, o,
+              "write the smallest vertex of each vertex's component to a file, one a line; - is stdout");
+    parser.when(verb, [&o](const Session& session) {
+        number_vertices(session, o, "joining", graph::components, tell_components);
+    });
+}
+
+void add_cores(Parser& parser, NamesOptions& o)
+{
+    CLI::App* verb = parser.verb("cores", "Core numbers of an undirected graph (k-cores).",
+                                 "tulle cores graph.mtx\ntulle cores graph.mtx --out cores.txt");
+    add_names(parser, verb, o, "write the core number of each vertex to a file, one a line; - is stdout");
+    parser.when(verb, [&o](const Session& session) {
+        number_vertices(session, o, "peeling", graph::core_numbers, tell_cores);
+    });
+}
+
 void add_cluster(Parser& parser, ClusterVerbOptions& o)
 {
     CLI::App* verb = parser.verb("cluster", "Markov clustering of a graph, as the program mcl does it.",
@@ -316,6 +384,8 @@ void add_graph(Parser& parser, GraphWishes& wishes)
     add_triangles(parser, wishes.triangles);
     add_rank(parser, wishes.rank);
     add_paths(parser, wishes.paths);
+    add_components(parser, wishes.components);
+    add_cores(parser, wishes.cores);
     add_cluster(parser, wishes.cluster);
 }
 

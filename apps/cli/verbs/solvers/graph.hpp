@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The verbs about graphs: triangles, rank, paths, cluster.
+// The verbs about graphs: triangles, rank, paths, components, cores, cluster.
 #pragma once
 
 #include <string>
@@ -33,6 +33,10 @@ struct PathsOptions : GraphSource {
     std::string to;         // levels or distances, one a line
 };
 
+struct NamesOptions : GraphSource {
+    std::string to;  // a number for each vertex, one a line
+};
+
 struct ClusterVerbOptions : GraphSource {
     std::string to;  // the clusters, one a line
     graph::ClusterOptions options;
@@ -42,6 +46,7 @@ struct GraphWishes {
     TrianglesOptions triangles;
     RankOptions rank;
     PathsOptions paths;
+    NamesOptions components, cores;
     ClusterVerbOptions cluster;
 };
 
