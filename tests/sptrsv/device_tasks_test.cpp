@@ -11,15 +11,12 @@
 #include <numeric>
 
 #include "sptrsv/on_host.hpp"
-#include "sptrsv/solve/solve.hpp"
+#include "sptrsv/steps.hpp"
 #include "support/backends.hpp"
 #include "tulle/sptrsv.hpp"
 #include "tulle/transfer.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
-
-void place_tasks(const CudaQueue& q, TaskLayout& layout);  // a part of lay_out_tasks()
-
 namespace {
 
 using namespace tulle::test;

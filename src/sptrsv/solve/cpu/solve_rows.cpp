@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "device/calibrate.hpp"
-#include "sptrsv/solve/solve.hpp"
+#include "sptrsv/steps.hpp"
 #include "tulle/trace.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
