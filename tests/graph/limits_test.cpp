@@ -89,8 +89,7 @@ TEST_P(GraphLimitsOn, RowsOfMoreThan24BitsArePushedInOrder)
     const std::vector<double> ones{1, 1};
     const SparseVector<double> x{2, to_device<index_t>(c, std::span<const index_t>(index)),
                                  to_device<double>(c, std::span<const double>(ones))};
-    const SparseVector<double> y =
-        multiply_sparse(c, Semiring::plus_times, a, transposed.view(), x, Direction::push);
+    const SparseVector<double> y = multiply_sparse(c, Semiring::plus_times, a, transposed.view(), x, Direction::push);
     ASSERT_EQ(y.entries(), std::ssize(row));
     for (std::size_t k = 0; k < row.size(); ++k) {
         EXPECT_EQ(y.index.data()[k], row[k]);

@@ -34,8 +34,8 @@ Report report_of(const Context& c, const Recipe& recipe, double scale)
     return Plan<V>::make(c, there.view(), recipe).solve(b_there.span(), x.span());
 }
 
-const std::vector<Preconditioner> usual_preconditioners{
-    None{}, Jacobi{}, BlockJacobi{3}, Chebyshev{.degree = 2}, Incomplete{}, Fsai{}};
+const std::vector<Preconditioner> usual_preconditioners{None{},       Jacobi{}, BlockJacobi{3}, Chebyshev{.degree = 2},
+                                                        Incomplete{}, Fsai{}};
 
 template <class Check>
 void each_combination(const Check& check)

@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Work of different sizes dealt out to the lanes of a warp and to the warps of a block: the entries of up to 32 rows as
-// one list, row after row, so that short rows keep as many lanes busy as long ones (each lane knows one row); and tasks,
-// of which each warp takes a small one of its own and all warps of a block share the large ones.
+// one list, row after row, so that short rows keep as many lanes busy as long ones (each lane knows one row); and
+// tasks, of which each warp takes a small one of its own and all warps of a block share the large ones.
 #pragma once
 
 #include "device/cuda/kernel.cuh"
