@@ -13,6 +13,8 @@ MUTANTS = [
     mutant("limits: spmv keeps distances of 256 in a byte", "spmv", "src/spmv/cuda/make_sell.cu", "if (form.kind == SellKind::bytes2)", "if (form.kind == SellKind::bytes2 && form.distance > 256)", LIMITS, [1, 2, 3, 4]),
     mutant("limits: narrow columns of a copy are not checked", "spmv", "src/spmv/spmv.cpp", "        if (options.force) check_policy(*options.force, s->features, s->limits);      // once more", "        // once more", "*NarrowColumnsAreRefused*", [1]),
     # huge indices
+    mutant("huge: columns of a product without a plan wrap at 2^30", "spmv", "src/spmv/cuda/multiply_direct.cu", "* x[c];", "* x[static_cast<unsigned>(c) * 4u / 4u];", "*31BitsWithoutAPlan/cuda*", [1], "sim"),
+    mutant("huge: pushed rows are sorted by 24 bits", "graph", "src/graph/sparse_vector.cpp", "prim::bits_for(static_cast<std::uint64_t>(transposed.cols))", "std::min(24, prim::bits_for(static_cast<std::uint64_t>(transposed.cols)))", "*PushedInOrder/cpu*", [1], "sim"),
     mutant("huge: columns of blocks in 32 bits", "spmv", "src/spmv/cuda/multiply_blocks.cu", "offset_t{a.block_col[slot]} * a.block + k % a.block", "static_cast<offset_t>(2 * a.block_col[slot] * a.block / 2) + k % a.block", WIDE, [1, 2, 3, 4, 5, 6]),
     mutant("huge: lists of any width", "spgemm", "src/spgemm/adaptive/cuda/analyse.cu", ".lists = b.cols <= most_list_columns ? policy.merge_lists : 0", ".lists = policy.merge_lists", WIDE, [1, 2]),
     mutant("huge: columns are counted one by one", "matrix", "src/matrix/features.cpp", "if (a.cols > few * a.nonzeros)", "if (a.cols < few * a.nonzeros)", WIDE, [1]),

@@ -20,4 +20,5 @@ MUTANTS = [
     mutant("sort: payloads stay in the second arrays", "src/prim/cuda/radix_sort.hpp", "    if (sorted.payload != payload) copy(q, sorted.payload, payload, n);\n", "", test="prim", filter="*SortOn*/cuda*", seeds=[1]),
     mutant("SpTRSV: sorted pairs are read where they were before", "src/sptrsv/schedule/cuda/lay_out_tasks.cu", "const Sorted sorted = sorted_by(packed, nodes, rows);", "const Sorted sorted{arrays.key, arrays.row, rows, nodes};",
            test="sptrsv", filter="*DeviceTasksOn*/cuda*"),
+    mutant("fsai on a CPU: the first row of a later piece is left out", "src/factor/cpu/invert_rows.cpp", "for (offset_t i = begin; i < end; ++i)", "for (offset_t i = begin + (begin > 0 ? 1 : 0); i < end; ++i)", test="factor", filter="*FsaiOn*/cpu", seeds=[1, 2, 3]),
 ]
