@@ -280,7 +280,7 @@ __global__ void __launch_bounds__(threads) sweep_kernel(Sweep s)
 // --- The survey ---
 
 constexpr int survey_threads = 256;
-constexpr offset_t most_blocks = 1024;  // each adds to the same few numbers at its end
+constexpr offset_t most_survey_blocks = 1024;  // each adds to the same few numbers at its end
 
 // What is counted, in words: the sums, then two words for each level, each of them two counts.
 struct Head {
@@ -402,7 +402,7 @@ __device__ void add_block(const unsigned* of_block, int levels, unsigned long lo
 }
 
 // A thread for a row, again and again; level 0: no row.
-//   grid: up to most_blocks      head, of_level: zero before
+//   grid: up to most_survey_blocks      head, of_level: zero before
 __global__ void __launch_bounds__(survey_threads)
     survey_kernel(Split split, index_t rows, const offset_t* row_begin, const index_t* col, const NodeWord* standing,
                   const index_t* too_deep, Head* head, int levels_counted, unsigned long long* of_level, Told* told)
@@ -520,7 +520,7 @@ std::optional<Surveyed> survey(const CudaQueue& q, const DeviceTriangle& there, 
     box.there()->head = {};  // what is told of no rows
     const SweptArrays<NodeWord> arrays = arrays_of(swept);
     unsigned long long* const of_levels = arrays.counts + counts_head;
-    const offset_t blocks = std::min(most_blocks, ceil_div(offset_t{there.rows}, offset_t{survey_threads}));
+    const offset_t blocks = std::min(most_survey_blocks, ceil_div(offset_t{there.rows}, offset_t{survey_threads}));
     launch(q, {blocks, survey_threads}, survey_kernel, Split(there.rows), there.rows, there.row_begin.data(),
            there.col.data(), arrays.standing, arrays.too_deep, reinterpret_cast<Head*>(arrays.counts),
            there.nonzeros() + there.rows < most_entries_counted ? levels_of_block : 0, of_levels, box.there());
