@@ -59,7 +59,6 @@ TEST_P(GraphLimitsOn, ColumnsUpTo31Bits)
         EXPECT_EQ(host_of(c, add(c, Monoid::plus, on.view(), on.view())).entries(), doubled);
         EXPECT_EQ(host_of(c, multiply_entries(c, Semiring::plus_times, on.view(), on.view())).entries(), squared);
         EXPECT_EQ(host_of(c, select(c, on.view(), {.most_per_row = a.cols})).entries(), all);
-        EXPECT_EQ(host_of(c, extract(c, on.view(), {}, {})).entries(), all);
     }
 }
 
