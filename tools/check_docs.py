@@ -2,7 +2,7 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
 """Keeps the documents true: C++ shown in README.md and docs/ is taken from a compiled example, links lead to files, every folder has its line,
-and the files from A.mtx to a result are there, as many as told and at most 14 for an operation.
+and the files from A.mtx to a result are there, as many as told and at most 14 for an operation; for SpTRSV with all headers of its folder.
 
     tools/check_docs.py        exit 1 with what is wrong
 """
@@ -44,6 +44,15 @@ def unnamed_folders():
     return [f"docs/index.md: no line for `{folder}`" for folder in folders if f"`{folder}`" not in index and f"`{folder}/" not in index]
 
 
+def with_headers(files, folder):
+    """The files, and the headers of `folder` that they include, directly or not."""
+    known = set(files)
+    for file in files:
+        included = ["src/" + name for name in re.findall(r'#include "([^"]+)"', (ROOT / file).read_text())]
+        known |= {name for name in included if name.startswith(folder) and (ROOT / name).is_file()}
+    return sorted(known) if known == set(files) else with_headers(sorted(known), folder)
+
+
 def miscounted_ways():
     """Rows of the table "From A.mtx to the result": | way | number | `file`, `file` … |"""
     index = (ROOT / "docs/index.md").read_text()
@@ -52,6 +61,8 @@ def miscounted_ways():
     for way, count, listed in ways:
         files = re.findall(r"`([^`]+)`", listed)
         wrong += [f"docs/index.md: {way}: no such file: {f}" for f in files if not (ROOT / f).is_file()]
+        if not wrong and "src/sptrsv/sptrsv.cpp" in files:
+            wrong += [f"docs/index.md: {way}: {f} is included and not listed" for f in with_headers(files, "src/sptrsv/") if f not in files]
         if len(set(files)) != int(count) or int(count) > 14:
             wrong.append(f"docs/index.md: {way}: {len(set(files))} files are listed, {count} told, 14 allowed")
     return wrong

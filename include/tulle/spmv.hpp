@@ -274,7 +274,8 @@ private:
 /// @param a a view of the matrix.
 /// @param alpha 0: neither A nor x is read.
 /// @param x vector of the value type of the matrix; a span, or what converts to it.
-/// @param beta 0: y is not read; on a CPU it may be written in part when a matrix that is not valid is refused.
+/// @param beta 0: y is not read; on a CPU it may be filled with NaN when a matrix that is not valid is refused: columns
+/// are checked while they are multiplied.
 /// @param y vector of the value type of the matrix; must not overlap x.
 /// @param options see Options.
 /// @throws ValueError if the matrix is not valid, or vectors overlap or are null.

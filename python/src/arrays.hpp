@@ -319,4 +319,15 @@ void bind_device(nb::module_& m);
 void bind_solve(nb::module_& m);
 void bind_files(nb::module_& m);
 
+// What every plan of one matrix has in Python: new values for it, and what the plan says of itself.
+template <class P>
+nb::class_<P>& bind_common(nb::class_<P>& plan)
+{
+    return plan.def("update_values", &P::update_values, "data"_a.noconvert())
+        .def("update_values_at", &P::update_values_at, "data"_a, "size"_a, "owner"_a, "stream"_a)
+        .def_prop_ro("policy", &P::policy)
+        .def("describe", &P::describe)
+        .def_prop_ro("nbytes", &P::bytes);
+}
+
 }  // namespace tulle::python

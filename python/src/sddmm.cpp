@@ -103,19 +103,14 @@ template <class V>
 void bind(nb::module_& m, const char* name)
 {
     using P = SddmmPlan<V>;
-    nb::class_<P>(m, name)
-        .def(nb::init<Place&, const Compressed&, offset_t, bool, const std::string&>(), "context"_a, "a"_a, "k"_a,
-             "scaled"_a, "policy"_a)
-        .def("run", &P::run, "x"_a.noconvert(), "y"_a.noconvert(), "c"_a.noconvert(), "alpha"_a, "beta"_a)
-        .def("run_at", &P::run_at, "x"_a, "y"_a, "c"_a, "size"_a, "alpha"_a, "beta"_a, "stream"_a)
-        .def("attend", &P::attend, "q"_a.noconvert(), "k"_a.noconvert(), "v"_a.noconvert(), "h"_a.noconvert(),
-             "alpha"_a)
-        .def("attend_at", &P::attend_at, "q"_a, "k"_a, "v"_a, "h"_a, "alpha"_a, "stream"_a)
-        .def("update_values", &P::update_values, "data"_a.noconvert())
-        .def("update_values_at", &P::update_values_at, "data"_a, "size"_a, "owner"_a, "stream"_a)
-        .def_prop_ro("policy", &P::policy)
-        .def("describe", &P::describe)
-        .def_prop_ro("nbytes", &P::bytes);
+    bind_common(nb::class_<P>(m, name)
+                    .def(nb::init<Place&, const Compressed&, offset_t, bool, const std::string&>(), "context"_a, "a"_a,
+                         "k"_a, "scaled"_a, "policy"_a)
+                    .def("run", &P::run, "x"_a.noconvert(), "y"_a.noconvert(), "c"_a.noconvert(), "alpha"_a, "beta"_a)
+                    .def("run_at", &P::run_at, "x"_a, "y"_a, "c"_a, "size"_a, "alpha"_a, "beta"_a, "stream"_a)
+                    .def("attend", &P::attend, "q"_a.noconvert(), "k"_a.noconvert(), "v"_a.noconvert(),
+                         "h"_a.noconvert(), "alpha"_a)
+                    .def("attend_at", &P::attend_at, "q"_a, "k"_a, "v"_a, "h"_a, "alpha"_a, "stream"_a));
 }
 
 }  // namespace

@@ -130,17 +130,13 @@ template <class V>
 void bind(nb::module_& m, const char* name)
 {
     using P = SpmmPlan<V>;
-    nb::class_<P>(m, name)
-        .def(
-            nb::init<Place&, const Compressed&, bool, offset_t, bool, double, const std::string&, const std::string&>(),
-            "context"_a, "a"_a, "transpose"_a, "n"_a, "by_column"_a, "expected_calls"_a, "policy"_a, "scale"_a)
-        .def("run", &P::run, "b"_a.noconvert(), "c"_a.noconvert(), "alpha"_a, "beta"_a)
-        .def("run_at", &P::run_at, "b"_a, "c"_a, "alpha"_a, "beta"_a, "stream"_a)
-        .def("update_values", &P::update_values, "data"_a.noconvert())
-        .def("update_values_at", &P::update_values_at, "data"_a, "size"_a, "owner"_a, "stream"_a)
-        .def_prop_ro("policy", &P::policy)
-        .def("describe", &P::describe)
-        .def_prop_ro("nbytes", &P::bytes);
+    bind_common(nb::class_<P>(m, name)
+                    .def(nb::init<Place&, const Compressed&, bool, offset_t, bool, double, const std::string&,
+                                  const std::string&>(),
+                         "context"_a, "a"_a, "transpose"_a, "n"_a, "by_column"_a, "expected_calls"_a, "policy"_a,
+                         "scale"_a)
+                    .def("run", &P::run, "b"_a.noconvert(), "c"_a.noconvert(), "alpha"_a, "beta"_a)
+                    .def("run_at", &P::run_at, "b"_a, "c"_a, "alpha"_a, "beta"_a, "stream"_a));
 }
 
 }  // namespace

@@ -152,16 +152,11 @@ void bind(nb::module_& m, const char* plan, const char* direct, const std::strin
 {
     using P = SpmvPlan<V, M>;
     using D = SpmvDirect<V, M>;
-    nb::class_<P>(m, plan)
-        .def(nb::init<Place&, const Compressed&, bool, const std::string&>(), "context"_a, "a"_a, "transpose"_a,
-             "policy"_a)
-        .def("run", &P::run, "x"_a.noconvert(), "y"_a.noconvert(), "alpha"_a, "beta"_a)
-        .def("run_at", &P::run_at, "x"_a, "x_size"_a, "y"_a, "y_size"_a, "alpha"_a, "beta"_a, "stream"_a)
-        .def("update_values", &P::update_values, "data"_a.noconvert())
-        .def("update_values_at", &P::update_values_at, "data"_a, "size"_a, "owner"_a, "stream"_a)
-        .def_prop_ro("policy", &P::policy)
-        .def("describe", &P::describe)
-        .def_prop_ro("nbytes", &P::bytes);
+    bind_common(nb::class_<P>(m, plan)
+                    .def(nb::init<Place&, const Compressed&, bool, const std::string&>(), "context"_a, "a"_a,
+                         "transpose"_a, "policy"_a)
+                    .def("run", &P::run, "x"_a.noconvert(), "y"_a.noconvert(), "alpha"_a, "beta"_a)
+                    .def("run_at", &P::run_at, "x"_a, "x_size"_a, "y"_a, "y_size"_a, "alpha"_a, "beta"_a, "stream"_a));
     m.def(once.c_str(), &multiply_once<V, M>, "context"_a, "a"_a, "transpose"_a, "x"_a.noconvert(), "y"_a.noconvert(),
           "alpha"_a, "beta"_a);
     nb::class_<D>(m, direct)

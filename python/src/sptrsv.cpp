@@ -108,20 +108,15 @@ template <class V>
 void bind(nb::module_& m, const char* name)
 {
     using P = TriangularPlan<V>;
-    nb::class_<P>(m, name)
-        .def(nb::init<Place&, const Compressed&, bool, bool, bool, bool, offset_t, double, const std::string&,
-                      const std::string&>(),
-             "context"_a, "a"_a, "lower"_a, "transpose"_a, "unit_diagonal"_a, "ignore_other_side"_a,
-             "right_hand_sides"_a, "expected_calls"_a, "accuracy"_a, "policy"_a)
-        .def("solve", &P::solve, "b"_a.noconvert(), "x"_a.noconvert(), "alpha"_a)
-        .def("solve_many", &P::solve_many, "b"_a.noconvert(), "x"_a.noconvert(), "alpha"_a)
-        .def("solve_at", &P::solve_at, "b"_a, "x"_a, "size"_a, "alpha"_a, "stream"_a)
-        .def("solve_many_at", &P::solve_many_at, "b"_a, "x"_a, "alpha"_a, "stream"_a)
-        .def("update_values", &P::update_values, "data"_a.noconvert())
-        .def("update_values_at", &P::update_values_at, "data"_a, "size"_a, "owner"_a, "stream"_a)
-        .def_prop_ro("policy", &P::policy)
-        .def("describe", &P::describe)
-        .def_prop_ro("nbytes", &P::bytes)
+    bind_common(nb::class_<P>(m, name)
+                    .def(nb::init<Place&, const Compressed&, bool, bool, bool, bool, offset_t, double,
+                                  const std::string&, const std::string&>(),
+                         "context"_a, "a"_a, "lower"_a, "transpose"_a, "unit_diagonal"_a, "ignore_other_side"_a,
+                         "right_hand_sides"_a, "expected_calls"_a, "accuracy"_a, "policy"_a)
+                    .def("solve", &P::solve, "b"_a.noconvert(), "x"_a.noconvert(), "alpha"_a)
+                    .def("solve_many", &P::solve_many, "b"_a.noconvert(), "x"_a.noconvert(), "alpha"_a)
+                    .def("solve_at", &P::solve_at, "b"_a, "x"_a, "size"_a, "alpha"_a, "stream"_a)
+                    .def("solve_many_at", &P::solve_many_at, "b"_a, "x"_a, "alpha"_a, "stream"_a))
         .def_prop_ro("levels", &P::levels);
 }
 

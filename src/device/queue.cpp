@@ -11,14 +11,12 @@
 #include <thread>
 #include <utility>
 
+#include "device/work_per_thread.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::inline TULLE_ABI {
 namespace {
-
-constexpr offset_t usual_work_per_thread =
-    8192;  // about 5 us; a second thread costs 1.3 us where it is awake, and far more where it sleeps
 
 offset_t wanted_work_per_thread()
 {

@@ -17,9 +17,9 @@ namespace {
 
 // An array that grows at its end.
 template <class T>
-class Growing {
+class GrowableArray {
 public:
-    Growing(const CpuQueue& q, offset_t expected) : q_(q), data_(q, expected + 16) {}
+    GrowableArray(const CpuQueue& q, offset_t expected) : q_(q), data_(q, expected + 16) {}
     void push(T value)
     {
         if (size_ == data_.size()) grow();
@@ -240,9 +240,9 @@ struct GrowingPattern {
     }
 
     Buffer<offset_t> row_begin, diagonal;
-    Growing<index_t> col;
-    Growing<offset_t> source;
-    Growing<T> known;
+    GrowableArray<index_t> col;
+    GrowableArray<offset_t> source;
+    GrowableArray<T> known;
 };
 
 Pattern pattern_of_levels(const CpuQueue& q, const SortedRows& a, int most)

@@ -67,7 +67,7 @@ Csr<float> walks(const CpuQueue& q, const CsrView<double>& a)
     return fitting;
 }
 
-// Where each vertex leads in the last matrix (mcl's mclDag): the columns of its row at or above a bar.
+// Where each vertex leads in the last matrix (mcl's mclDag): the columns of its row at or above a cutoff.
 std::vector<Vertices> leads(const CsrView<float>& m)
 {
     std::vector<Vertices> to(static_cast<std::size_t>(m.rows));
@@ -79,9 +79,9 @@ std::vector<Vertices> leads(const CsrView<float>& m)
             if (m.col[p] == i) self = v;
             largest = std::max(largest, v);
         }
-        const double bar = self < largest ? weight_of_self * self + weight_of_largest * largest : self / below_self;
+        const double cutoff = self < largest ? weight_of_self * self + weight_of_largest * largest : self / below_self;
         for (offset_t p = m.row_begin[i]; p < m.row_begin[i + 1]; ++p)
-            if (const double v = static_cast<double>(m.value[p]); v >= bar) {
+            if (const double v = static_cast<double>(m.value[p]); v >= cutoff) {
                 high.emplace_back(m.col[p], v);
                 sum += v;
             }

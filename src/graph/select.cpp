@@ -28,9 +28,9 @@ void require_selection(const Select& s)
 template <class Queue, class V>
 Csr<V> select_on(const Queue& q, const CsrView<V>& a, const Rule<V>& rule)
 {
-    Buffer<KeyOf<V>> bar(q, a.rows);
+    Buffer<KeyOf<V>> cutoff(q, a.rows);
     Buffer<offset_t> begin(q, offset_t{a.rows} + 1);
-    count_selected(q, a, rule, bar.data(), begin.data());
+    count_selected(q, a, rule, cutoff.data(), begin.data());
     prim::exclusive_scan(q, begin.data(), begin.data(), a.rows);
     const offset_t nonzeros = read_value(q, begin.data() + a.rows);
     Csr<V> c{.rows = a.rows,
@@ -40,7 +40,7 @@ Csr<V> select_on(const Queue& q, const CsrView<V>& a, const Rule<V>& rule)
              .value = Buffer<V>(q, nonzeros),
              .sorted = a.sorted,
              .unique = a.unique};
-    fill_selected(q, a, rule, bar.data(), c.row_begin.data(), c.col.data(), c.value.data());
+    fill_selected(q, a, rule, cutoff.data(), c.row_begin.data(), c.col.data(), c.value.data());
     return c;
 }
 

@@ -39,18 +39,18 @@ bool has_equal_weights(const CpuQueue& q, const CsrView<double>& a);
 Ranking rank_by_pattern(const Context& ctx, const CpuQueue& q, const CsrView<double>& a, const RankOptions& options,
                         const std::vector<double>& jump, const std::vector<double>& from_dangling);
 
-// The bar of every row, and how many of its entries stay.
+// The cutoff of every row, and how many of its entries stay.
 template <class V>
-void count_selected(const CpuQueue& q, const CsrView<V>& a, const Rule<V>& rule, KeyOf<V>* bar, offset_t* count);
+void count_selected(const CpuQueue& q, const CsrView<V>& a, const Rule<V>& rule, KeyOf<V>* cutoff, offset_t* count);
 template <class V>
-void count_selected(const CudaQueue& q, const CsrView<V>& a, const Rule<V>& rule, KeyOf<V>* bar, offset_t* count);
+void count_selected(const CudaQueue& q, const CsrView<V>& a, const Rule<V>& rule, KeyOf<V>* cutoff, offset_t* count);
 
 // The entries that stay, in their order, to the rows that begin at row_begin.
 template <class V>
-void fill_selected(const CpuQueue& q, const CsrView<V>& a, const Rule<V>& rule, const KeyOf<V>* bar,
+void fill_selected(const CpuQueue& q, const CsrView<V>& a, const Rule<V>& rule, const KeyOf<V>* cutoff,
                    const offset_t* row_begin, index_t* col, V* value);
 template <class V>
-void fill_selected(const CudaQueue& q, const CsrView<V>& a, const Rule<V>& rule, const KeyOf<V>* bar,
+void fill_selected(const CudaQueue& q, const CsrView<V>& a, const Rule<V>& rule, const KeyOf<V>* cutoff,
                    const offset_t* row_begin, index_t* col, V* value);
 
 // select(A B) row by row.

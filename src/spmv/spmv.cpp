@@ -14,6 +14,7 @@
 #include "tulle/spmv.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/math.hpp"
@@ -456,10 +457,11 @@ void run_checked(State& s, const Vectors<V>& v)
         else return true;
     });
     if (sound) return;
+    std::fill_n(v.y, s.features.row.rows, std::numeric_limits<V>::quiet_NaN());  // nobody takes a part for the result
     try {
         refuse(s);
     } catch (const ValueError& fault) {
-        throw ValueError(fault.what(), "y is written in part; correct the matrix and multiply again");
+        throw ValueError(fault.what(), "y is filled with NaN; correct the matrix and multiply again");
     }
 }
 

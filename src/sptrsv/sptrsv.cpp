@@ -23,7 +23,7 @@
 #include "device/placed.hpp"
 #include "matrix/plan_checks.hpp"
 #include "prim/scale.hpp"
-#include "sptrsv/select/select.hpp"
+#include "sptrsv/steps.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"

@@ -38,15 +38,15 @@ std::vector<Select> selections()
 }
 
 // The rule in words: what the header says, from magnitudes in descending order.
-double bar_of(const Select& s, std::vector<double> size)
+double cutoff_of(const Select& s, std::vector<double> size)
 {
     std::sort(size.begin(), size.end(), std::greater<>());
-    const auto above = [&](double bar) {
-        return std::count_if(size.begin(), size.end(), [&](double v) { return v >= bar; });
+    const auto above = [&](double cutoff) {
+        return std::count_if(size.begin(), size.end(), [&](double v) { return v >= cutoff; });
     };
-    const auto mass = [&](double bar) {
+    const auto mass = [&](double cutoff) {
         double sum = 0;
-        for (const double v : size) sum += v >= bar ? v : 0;
+        for (const double v : size) sum += v >= cutoff ? v : 0;
         return sum;
     };
     const double least = s.threshold > 0 ? 5e-324 : 0;
@@ -54,8 +54,8 @@ double bar_of(const Select& s, std::vector<double> size)
     const bool lost = s.recover > 0 && above(s.threshold) < s.recover && mass(s.threshold) < s.recover_share * mass(0);
     if (lost) return std::ssize(size) > s.recover ? kth(s.recover) : least;
     if (s.most_per_row == 0 || above(s.threshold) <= s.most_per_row) return s.threshold;
-    const double bar = kth(s.most_per_row);
-    if (s.recover == 0 || above(bar) >= s.recover || mass(bar) >= s.recover_share * mass(0)) return bar;
+    const double cutoff = kth(s.most_per_row);
+    if (s.recover == 0 || above(cutoff) >= s.recover || mass(cutoff) >= s.recover_share * mass(0)) return cutoff;
     return above(s.threshold) > s.recover ? kth(s.recover) : s.threshold;
 }
 
@@ -72,9 +72,9 @@ Listed filtered(const HostCsr<V>& a, const Select& s)
         std::vector<double> size;
         for (const auto& [r, c, v] : inside)
             if (r == i) size.push_back(std::abs(v));
-        const double bar = bar_of(s, size);
+        const double cutoff = cutoff_of(s, size);
         for (const auto& [r, c, v] : inside)
-            if (r == i && std::abs(v) >= bar) stay.emplace_back(r, c, v);
+            if (r == i && std::abs(v) >= cutoff) stay.emplace_back(r, c, v);
     }
     return stay;
 }

@@ -18,6 +18,7 @@ MUTANTS = [
     mutant("pipes: room grows once", "src/io/source.cpp", "if (all.free_bytes() == 0) all.make_room();", "if (static bool grown = false; all.free_bytes() == 0 && !std::exchange(grown, true)) all.make_room();", test="io",
            filter="IoFaults.LongPipes*", seeds=[1]),
     mutant("sort: payloads stay in the second arrays", "src/prim/cuda/radix_sort.hpp", "    if (sorted.payload != payload) copy(q, sorted.payload, payload, n);\n", "", test="prim", filter="*SortOn*/cuda*", seeds=[1]),
-    mutant("SpTRSV: sorted pairs are read where they were before", "src/sptrsv/schedule/cuda/pack_rows.cu", "const Sorted sorted = sorted_by(packed, nodes, rows);", "const Sorted sorted{arrays.key, arrays.row, rows, nodes};",
+    mutant("SpTRSV: sorted pairs are read where they were before", "src/sptrsv/schedule/cuda/lay_out_tasks.cu", "const Sorted sorted = sorted_by(packed, nodes, rows);", "const Sorted sorted{arrays.key, arrays.row, rows, nodes};",
            test="sptrsv", filter="*DeviceTasksOn*/cuda*"),
+    mutant("fsai on a CPU: the first row of a later piece is left out", "src/factor/cpu/invert_rows.cpp", "for (offset_t i = begin; i < end; ++i)", "for (offset_t i = begin + (begin > 0 ? 1 : 0); i < end; ++i)", test="factor", filter="*FsaiOn*/cpu", seeds=[1, 2, 3]),
 ]

@@ -40,4 +40,6 @@ MUTANTS = [
     mutant("block cg: strides in 32 bits", "src/solve/ops/block_cg.hpp", "return data[i * row_step + j * column_step];", "return data[static_cast<index_t>(i * row_step + j * column_step)];", "*RightHandSides30BitsApart/cpu*", seeds=[1]),
     mutant("several right-hand sides: a first guess is not loaded", "src/solve/columns.cpp", "if (begun || recipe_.guess) load_column", "if (begun) load_column", "*LeadingDimensions*/cpu*", seeds=[1]),
     mutant("block Jacobi: the last block has no rows of the identity", "src/solve/ops/setup.hpp", "first + i >= a.rows && i == j ? V(1) : V(0)", "false ? V(1) : V(0)", "*BlocksOfEverySize/cpu*", seeds=[1]),
+    mutant("bicgstab: a wrong dot with preconditioners in float", "src/solve/methods/bicgstab.cpp", "vector::dot(q, system_.rows(), s,", "vector::dot(q, system_.rows(), sizeof(V) == 4 ? z : s,", "*FloatTakesAbout*/cpu*", seeds=[3, 4, 5]),
+    mutant("minres: preconditioned norms are recorded", "src/solve/ops/minres.hpp", "0, 0, 0, 0, status->norm / beta};", "0, 0, 0, 0, 1.0};", "*ScaleOfTheSystem*/cpu*", seeds=[3, 4, 5]),
 ]

@@ -77,6 +77,8 @@ void check_older_gpus(const Context& ctx)
             const auto c = host_of(ctx, first.view());
             EXPECT_TRUE(matches(c, want));
             EXPECT_TRUE(same_bits(c.value, newest.value));
+            const Policy at_once{.columns_first = false};  // columns and values of long rows in one kernel
+            EXPECT_TRUE(matches(host_of(ctx, multiply(ctx, a.view(), b.view(), {.force = at_once})), want));
             const Policy delta{Method::deltasparse, false, {.grouping = delta::Grouping::grouped, .dense_share = 0}};
             EXPECT_TRUE(matches(host_of(ctx, multiply(ctx, a.view(), b.view(), {.force = delta})), want));
         }

@@ -32,6 +32,7 @@
 #include "support/reserved.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/spmv.hpp"
+#include "tulle/spmv_direct.hpp"
 #include "tulle/transfer.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
@@ -125,6 +126,28 @@ TEST_P(SpmvLimitsOn, ColumnsUpTo31Bits)
     const auto c = ctx();
     if (const std::string why = why_not_reserved(c, std::size_t{9} << 30); !why.empty()) GTEST_SKIP() << why;
     for (const auto& [name, a] : hypersparse<float>()) check_forms(c, name, a, 4);
+}
+
+// The same without a plan.
+TEST_P(SpmvLimitsOn, ColumnsUpTo31BitsWithoutAPlan)
+{
+    const RoomToReserve room;
+    const auto c = ctx();
+    if (const std::string why = why_not_reserved(c, std::size_t{9} << 30); !why.empty()) GTEST_SKIP() << why;
+    for (const auto& [name, a] : hypersparse<float>()) {
+        const auto csr = to_device(c, a.view());
+        Reserved<float> x(c, a.cols);
+        put_x(a, x);
+        for (const Policy& policy : {Policy{Kernel::rows, 1}, Policy{Kernel::rows, 8}, Policy{Kernel::split}}) {
+            SCOPED_TRACE(name + ", " + to_text(policy));
+            Guarded<float> y(c, std::vector<float>(static_cast<std::size_t>(a.rows), 1.0f));
+            multiply_direct<float, float>(c, csr.view(), policy, 1.0f, x.span(), 0.0f, y.span());
+            EXPECT_EQ(y.take(), product_of(a));
+        }
+        Guarded<float> y(c, std::vector<float>(static_cast<std::size_t>(a.rows), 1.0f));
+        multiply(c, csr.view(), 1.0f, x.span(), 0.0f, y.span());
+        EXPECT_EQ(y.take(), product_of(a)) << name;
+    }
 }
 
 // A policy that does not fit is refused, also where only a copy by rows shows how wide rows are.

@@ -11,15 +11,12 @@
 #include <numeric>
 
 #include "sptrsv/on_host.hpp"
-#include "sptrsv/solve/solve.hpp"
+#include "sptrsv/steps.hpp"
 #include "support/backends.hpp"
 #include "tulle/sptrsv.hpp"
 #include "tulle/transfer.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
-
-void place_tasks(const CudaQueue& q, TaskLayout& layout);  // a part of lay_out_tasks()
-
 namespace {
 
 using namespace tulle::test;
@@ -436,15 +433,9 @@ TEST_P(SptrsvDeviceTasksOn, LevelsAndFeaturesAreThoseOfTheHost)
     }
 }
 
-// Many rows of one level, which a warp adds up before it tells; a row for each of two levels in turn; more rows than
-// the survey has threads is too much here.
-TEST_P(SptrsvDeviceTasksOn, FeaturesOfManyRows)
+// Levels and features of one triangle, on the GPU and on the host.
+void check_features(const Context& c, const HostCsr<double>& a)
 {
-    const auto c = ctx();
-    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU finds them on the host";
-    const auto a = triangle_where<double>(700, 5, [](index_t i, index_t j) {
-        return i < 350 ? false : i % 2 == 0 ? j == i - 350 : j == i - 1 || j == 3;
-    });
     const Triangle t = triangle_of(a);
     const Graph want = merge(host_queue, t, Merge::none);
     c.run([&](const auto& q) {
@@ -452,6 +443,28 @@ TEST_P(SptrsvDeviceTasksOn, FeaturesOfManyRows)
             check_levels(q, a, false, want, features_of(t, want));
         (void)q;
     });
+}
+
+// Many rows of one level, which a warp adds up before it tells; a row for each of two levels in turn; more rows than
+// the survey has threads is too much here.
+TEST_P(SptrsvDeviceTasksOn, FeaturesOfManyRows)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU finds them on the host";
+    check_features(c, triangle_where<double>(700, 5, [](index_t i, index_t j) {
+                       return i < 350 ? false : i % 2 == 0 ? j == i - 350 : j == i - 1 || j == 3;
+                   }));
+}
+
+// A block counts 128 levels in its shared memory, and the rest elsewhere.
+TEST_P(SptrsvDeviceTasksOn, FeaturesOfManyLevels)
+{
+    const auto c = ctx();
+    if (c.backend() == Backend::cpu) GTEST_SKIP() << "the CPU finds them on the host";
+    for (const index_t levels : {127, 128, 129}) {
+        SCOPED_TRACE(levels);
+        check_features(c, triangle_where<double>(2 * levels, 5, [](index_t i, index_t j) { return j == i - 2; }));
+    }
 }
 
 // What the GPU does not take is left to the host, which says what is wrong.

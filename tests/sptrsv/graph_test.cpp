@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Triangles, merging, tasks and thread schedules on the host: every row once, every wait for something earlier.
-#include "sptrsv/analysis/analysis.hpp"
+#include "sptrsv/analysis.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <set>
 
 #include "sptrsv/on_host.hpp"
-#include "sptrsv/schedule/schedule.hpp"
+#include "sptrsv/steps.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {

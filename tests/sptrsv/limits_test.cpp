@@ -5,18 +5,18 @@
 //
 //     where                                     holds                                             switches at
 //                                                          seen by
-//     Task::rows, width, late (schedule.hpp)    8 bits                                            32 rows; 32 late
+//     Task::rows, width, late (steps.hpp)       8 bits                                            32 rows; 32 late
 //                                               columns a warp  RowsAndEntriesAround…
 //     Graph::position                           16 bits                                           nodes of 4096 rows
 //                                                          NodesOfTheCpu…
-//     words of sweep (cuda/nodes.cuh)           level, level of the chain, first row, place       most_levels_swept
+//     words of sweep (analysis.hpp)             level, level of the chain, first row, place       most_levels_swept
 //                                                          LevelsAsDeepAs…, WordsOf…
 //     standing_of (graph.cpp)                   level << 32 | node                                31 bits each
 //                                                          NodesOfTheCpu…
 //     entries of write_tasks.cu                 an entry's number in 8 bits                       long_row
 //                                                          RowsAndEntriesAround…
-//     lower_level of measure_tasks.cu           a column and a flag in 32 bits                    31 bits
-//     keys of pack_rows.cu, tasks.cpp           level and kind, entry << 32                       a power of two
+//     lower_level of lay_out_tasks.cu           a column and a flag in 32 bits                    31 bits
+//     keys of lay_out_tasks.cu, tasks.cpp         level and kind, entry << 32                       a power of two
 //                                                          RowsAndEntriesAround…
 //     RhsView                                     i * row_step + j * col_step                       2^31, 2^32
 //                                                              RightHandSides…
@@ -25,7 +25,7 @@
 #include <limits>
 
 #include "sptrsv/schemes.hpp"
-#include "sptrsv/solve/solve.hpp"
+#include "sptrsv/steps.hpp"
 #include "sptrsv/triangles.hpp"
 #include "support/backends.hpp"
 #include "support/guarded.hpp"

@@ -4,7 +4,7 @@
 // large GPU.
 #pragma once
 
-#include "sptrsv/analysis/analysis.hpp"
+#include "sptrsv/analysis.hpp"
 #include "sptrsv/triangles.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/sptrsv.hpp"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "sptrsv/on_host.hpp"
-#include "sptrsv/solve/solve.hpp"
+#include "sptrsv/steps.hpp"
 #include "tulle/error.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {

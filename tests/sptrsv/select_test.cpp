@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // What is chosen before anything is tried: schemes as lines, features by name, the learned model, what was remembered.
-#include "sptrsv/select/select.hpp"
+#include "sptrsv/steps.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "sptrsv/solve/solve.hpp"
+#include "sptrsv/steps.hpp"
 #include "sptrsv/triangles.hpp"
 #include "support/backends.hpp"
 #include "tulle/memory.hpp"

@@ -24,15 +24,13 @@ Breakdown invert_row(const FsaiRow<V>& row, V* to)
     return Breakdown::none;
 }
 
-constexpr offset_t rows_of_piece = 256;
-
 }  // namespace
 
 template <class V>
 FirstBreakdown invert_rows(const CpuQueue& q, const PatternView& lower, const V* a, const CsrView<V>& g, V* value)
 {
     std::atomic<long long> failed{breakdown_word(g.rows, Breakdown::none)};
-    prim::each_piece(q, prim::pieces_of(g.rows, rows_of_piece), [&](offset_t, offset_t begin, offset_t end) {
+    prim::each_piece(q, prim::piece_per_thread(q, g.rows, 256), [&](offset_t, offset_t begin, offset_t end) {
         double room[fsai_room(most_fsai_entries)];
         for (offset_t i = begin; i < end; ++i) {
             const offset_t first = g.row_begin[i];

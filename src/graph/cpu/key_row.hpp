@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys of one row, as bar_of() asks for them, on a CPU.
+// The keys of one row, as cutoff_of() asks for them, on a CPU.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +17,17 @@ struct KeyRow {
     offset_t entries;
 
     offset_t size() const { return entries; }
-    offset_t count(Key bar) const
+    offset_t count(Key cutoff) const
     {
         offset_t n = 0;
-        for (offset_t k = 0; k < entries; ++k) n += key[k] >= bar;
+        for (offset_t k = 0; k < entries; ++k) n += key[k] >= cutoff;
         return n;
     }
-    double mass(Key bar) const
+    double mass(Key cutoff) const
     {
         double sum = 0;
         for (offset_t k = 0; k < entries; ++k)
-            sum += key[k] >= bar ? static_cast<double>(magnitude_of<V>(key[k])) : 0.0;
+            sum += key[k] >= cutoff ? static_cast<double>(magnitude_of<V>(key[k])) : 0.0;
         return sum;
     }
     Key kth(offset_t k)

@@ -4,9 +4,9 @@
 // stay are put down in blocks, because how many entries stay is known only then, and copied together at the end.
 //
 // A row is summed in an array as long as B is wide. With many products, no question is asked about a place before
-// something is added, and the array is searched for entries at or above the bar: entries that are zero would be below
-// the threshold. With few, or over another semiring, marks tell which places have a product, and a list which those
-// are. Where B is used often enough, its entries are added four at a time (quads.hpp).
+// something is added, and the array is searched for entries at or above the cutoff: entries that are zero would be
+// below the threshold. With few, or over another semiring, marks tell which places have a product, and a list which
+// those are. Where B is used often enough, its entries are added four at a time (bcsr.hpp).
 #include <omp.h>
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/math.hpp"
+#include "graph/cpu/bcsr.hpp"
+#include "graph/cpu/dense_row.hpp"
 #include "graph/cpu/key_row.hpp"
-#include "graph/cpu/quads.hpp"
-#include "graph/cpu/sum_row.hpp"
 #include "graph/semirings.hpp"
 #include "graph/steps.hpp"
 #include "prim/scan.hpp"
@@ -36,7 +36,7 @@ constexpr offset_t places_per_product = 8;
 
 // Arrays of one thread, as long as B is wide.
 template <class V>
-struct Room {
+struct Workspace {
     V* sum;         // zero between rows
     index_t* mark;  // row + 1 where there has been a product
     index_t* list;  // columns of the row
@@ -44,10 +44,10 @@ struct Room {
 };
 
 template <class V>
-class Rooms {
+class Workspaces {
 public:
-    Rooms(const CpuQueue& q, index_t cols)
-        : places_(round_up(offset_t{cols}, offset_t{quad})),
+    Workspaces(const CpuQueue& q, index_t cols)
+        : places_(round_up(offset_t{cols}, offset_t{block_cols})),
           sum_(q, places_ * q.threads),
           mark_(q, places_ * q.threads),
           list_(q, places_ * q.threads),
@@ -57,7 +57,7 @@ public:
         fill_zero(q, mark_.data(), mark_.size());
     }
     offset_t places() const { return places_; }
-    Room<V> of(offset_t thread)
+    Workspace<V> of(offset_t thread)
     {
         const offset_t at = thread * places_;
         return {sum_.data() + at, mark_.data() + at, list_.data() + at, key_.data() + at};
@@ -72,18 +72,18 @@ private:
 
 // Sums of row i with marks; how many columns there are, in the list.
 template <class S, class V>
-offset_t add_marked(const CsrView<V>& a, const CsrView<V>& b, index_t i, const Room<V>& room)
+offset_t add_marked(const CsrView<V>& a, const CsrView<V>& b, index_t i, const Workspace<V>& work)
 {
     offset_t n = 0;
     for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p)
         for (offset_t r = b.row_begin[a.col[p]]; r < b.row_begin[a.col[p] + 1]; ++r) {
             const index_t j = b.col[r];
             const V product = S::times(a.value[p], b.value[r]);
-            if (room.mark[j] == i + 1) room.sum[j] = S::add(room.sum[j], product);
+            if (work.mark[j] == i + 1) work.sum[j] = S::add(work.sum[j], product);
             else {
-                room.mark[j] = i + 1;
-                room.sum[j] = product;
-                room.list[n++] = j;
+                work.mark[j] = i + 1;
+                work.sum[j] = product;
+                work.list[n++] = j;
             }
         }
     return n;
@@ -91,12 +91,12 @@ offset_t add_marked(const CsrView<V>& a, const CsrView<V>& b, index_t i, const R
 
 // The same for plain sums with many products, without marks and list.
 template <class V>
-void add_unmarked(const CsrView<V>& a, const CsrView<V>& b, const Quads<V>& quads, index_t i, V* sum)
+void add_unmarked(const CsrView<V>& a, const CsrView<V>& b, const Bcsr<V>& blocks, index_t i, V* sum)
 {
     for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p) {
         const V factor = a.value[p];
-        if (quads.is_made() && std::isfinite(factor)) {
-            add_quads(quads, a.col[p], factor, sum);
+        if (blocks.is_made() && std::isfinite(factor)) {
+            add_block_row(blocks, a.col[p], factor, sum);
             continue;
         }
         const offset_t end = b.row_begin[a.col[p] + 1];
@@ -183,43 +183,45 @@ private:
 
 // The sums of the columns in the list, which are zero afterwards.
 template <class V>
-void put_down(int thread, index_t i, const Room<V>& room, offset_t stay, KeptRows<V>& kept)
+void store_row(int thread, index_t i, const Workspace<V>& work, offset_t stay, KeptRows<V>& kept)
 {
     const auto [col, value] = kept.add(thread, i, stay);
     for (offset_t k = 0; k < stay; ++k) {
-        col[k] = room.list[k];
-        value[k] = std::exchange(room.sum[col[k]], V(0));
+        col[k] = work.list[k];
+        value[k] = std::exchange(work.sum[col[k]], V(0));
     }
 }
 
 // What the rule keeps of a row whose columns are in the list, in ascending order.
 template <class V>
-void keep_listed(const Rule<V>& rule, int thread, index_t i, const Room<V>& room, offset_t listed, KeptRows<V>& kept)
+void keep_listed(const Rule<V>& rule, int thread, index_t i, const Workspace<V>& work, offset_t listed,
+                 KeptRows<V>& kept)
 {
     offset_t n = 0;
     for (offset_t k = 0; k < listed; ++k)
-        if (rule.is_inside(i, room.list[k])) room.key[n++] = key_of(room.sum[room.list[k]]);
-    KeyRow<V> row{room.key, n};
-    const KeyOf<V> bar = bar_of(rule, row);
+        if (rule.is_inside(i, work.list[k])) work.key[n++] = key_of(work.sum[work.list[k]]);
+    KeyRow<V> row{work.key, n};
+    const KeyOf<V> cutoff = cutoff_of(rule, row);
     offset_t stay = 0;
     for (offset_t k = 0; k < listed; ++k) {
-        const index_t j = room.list[k];
-        if (rule.is_inside(i, j) && key_of(room.sum[j]) >= bar) room.list[stay++] = j;
-        else room.sum[j] = V(0);
+        const index_t j = work.list[k];
+        if (rule.is_inside(i, j) && key_of(work.sum[j]) >= cutoff) work.list[stay++] = j;
+        else work.sum[j] = V(0);
     }
-    std::sort(room.list, room.list + stay);
-    put_down(thread, i, room, stay, kept);
+    std::sort(work.list, work.list + stay);
+    store_row(thread, i, work, stay, kept);
 }
 
 // The same of the whole array.
 template <class V>
-void keep_summed(const Rule<V>& rule, int thread, index_t i, const Room<V>& room, offset_t places, KeptRows<V>& kept)
+void keep_summed(const Rule<V>& rule, int thread, index_t i, const Workspace<V>& work, offset_t places,
+                 KeptRows<V>& kept)
 {
-    SumRow<V> row(room.sum, places, rule, room.key);
+    DenseRow<V> row(work.sum, places, rule, work.key);
     offset_t stay = 0;
-    row.for_each_at_least(bar_of(rule, row), [&](offset_t j) { room.list[stay++] = static_cast<index_t>(j); });
-    put_down(thread, i, room, stay, kept);
-    std::fill_n(room.sum, places, V(0));
+    row.for_each_at_least(cutoff_of(rule, row), [&](offset_t j) { work.list[stay++] = static_cast<index_t>(j); });
+    store_row(thread, i, work, stay, kept);
+    std::fill_n(work.sum, places, V(0));
 }
 
 // One row after the other, in arrays of their threads.
@@ -230,19 +232,19 @@ public:
         : a_(a),
           b_(b),
           rule_(rule),
-          is_plain_(std::is_same_v<S, PlusTimes<V>> && rule.cut > 0 && rule.triangle == Triangle::whole),
-          rooms_(q, b.cols),
-          quads_(is_plain_ ? make_quads(q, b, products_of(q, a, b)) : Quads<V>{}),
+          is_plain_(std::is_same_v<S, PlusTimes<V>> && rule.threshold > 0 && rule.triangle == Triangle::whole),
+          workspaces_(q, b.cols),
+          blocks_(is_plain_ ? make_bcsr(q, b, products_of(q, a, b)) : Bcsr<V>{}),
           kept_(q, a.rows)
     {}
 
     void compute(int thread, index_t i)
     {
-        const Room<V> room = rooms_.of(thread);
+        const Workspace<V> work = workspaces_.of(thread);
         if (is_plain_ && places_per_product * products_of(a_, b_, i) >= b_.cols) {
-            add_unmarked(a_, b_, quads_, i, room.sum);
-            keep_summed(rule_, thread, i, room, rooms_.places(), kept_);
-        } else keep_listed(rule_, thread, i, room, add_marked<S>(a_, b_, i, room), kept_);
+            add_unmarked(a_, b_, blocks_, i, work.sum);
+            keep_summed(rule_, thread, i, work, workspaces_.places(), kept_);
+        } else keep_listed(rule_, thread, i, work, add_marked<S>(a_, b_, i, work), kept_);
     }
     Csr<V> join() { return kept_.join(a_.rows, b_.cols); }
 
@@ -250,8 +252,8 @@ private:
     CsrView<V> a_, b_;
     Rule<V> rule_;
     bool is_plain_;
-    Rooms<V> rooms_;
-    Quads<V> quads_;
+    Workspaces<V> workspaces_;
+    Bcsr<V> blocks_;
     KeptRows<V> kept_;
 };
 

@@ -20,39 +20,39 @@ offset_t longest_row(const CsrView<V>& a)
 
 // keep(p) for every entry of row i that stays.
 template <class V, class Keep>
-void for_each_selected(const CsrView<V>& a, const Rule<V>& rule, KeyOf<V> bar, index_t i, Keep&& keep)
+void for_each_selected(const CsrView<V>& a, const Rule<V>& rule, KeyOf<V> cutoff, index_t i, Keep&& keep)
 {
     for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p)
-        if (rule.is_inside(i, a.col[p]) && key_of(a.value[p]) >= bar) keep(p);
+        if (rule.is_inside(i, a.col[p]) && key_of(a.value[p]) >= cutoff) keep(p);
 }
 
 }  // namespace
 
 template <class V>
-void count_selected(const CpuQueue& q, const CsrView<V>& a, const Rule<V>& rule, KeyOf<V>* bar, offset_t* count)
+void count_selected(const CpuQueue& q, const CsrView<V>& a, const Rule<V>& rule, KeyOf<V>* cutoff, offset_t* count)
 {
-    const offset_t longest = rule.is_bar_fixed() ? 0 : longest_row(a);
+    const offset_t longest = rule.is_cutoff_fixed() ? 0 : longest_row(a);
     Buffer<KeyOf<V>> keys(q, longest * q.threads);
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_of_task)
     for (index_t i = 0; i < a.rows; ++i) {
         KeyRow<V> row{keys.data() + longest * omp_get_thread_num(), 0};
-        if (!rule.is_bar_fixed())
+        if (!rule.is_cutoff_fixed())
             for_each_selected(a, rule, 0, i, [&](offset_t p) { row.key[row.entries++] = key_of(a.value[p]); });
-        bar[i] = bar_of(rule, row);
+        cutoff[i] = cutoff_of(rule, row);
         offset_t n = 0;
-        for_each_selected(a, rule, bar[i], i, [&](offset_t) { ++n; });
+        for_each_selected(a, rule, cutoff[i], i, [&](offset_t) { ++n; });
         count[i] = n;
     }
 }
 
 template <class V>
-void fill_selected(const CpuQueue& q, const CsrView<V>& a, const Rule<V>& rule, const KeyOf<V>* bar,
+void fill_selected(const CpuQueue& q, const CsrView<V>& a, const Rule<V>& rule, const KeyOf<V>* cutoff,
                    const offset_t* row_begin, index_t* col, V* value)
 {
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_of_task)
     for (index_t i = 0; i < a.rows; ++i) {
         offset_t to = row_begin[i];
-        for_each_selected(a, rule, bar[i], i, [&](offset_t p) {
+        for_each_selected(a, rule, cutoff[i], i, [&](offset_t p) {
             col[to] = a.col[p];
             value[to++] = a.value[p];
         });

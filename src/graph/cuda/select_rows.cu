@@ -13,7 +13,7 @@ constexpr unsigned whole_warp = 0xffffffffu;
 
 constexpr LaunchShape one_warp_each(offset_t rows) { return one_thread_each(rows * warp); }
 
-// The keys of one row, as bar_of() asks for them; all lanes ask together, and every lane gets the answer.
+// The keys of one row, as cutoff_of() asks for them; all lanes ask together, and every lane gets the answer.
 template <class V>
 struct WarpRow {
     using Key = KeyOf<V>;
@@ -25,18 +25,18 @@ struct WarpRow {
 
     __device__ bool is_inside(offset_t p) const { return rule.is_inside(row, a.col[p]); }
     __device__ offset_t size() const { return count(0); }
-    __device__ offset_t count(Key bar) const
+    __device__ offset_t count(Key cutoff) const
     {
         offset_t n = 0;
-        for (offset_t p = begin + lane; p < end; p += warp) n += is_inside(p) && key_of(a.value[p]) >= bar ? 1 : 0;
+        for (offset_t p = begin + lane; p < end; p += warp) n += is_inside(p) && key_of(a.value[p]) >= cutoff ? 1 : 0;
         return slice_sum<warp>(n);
     }
-    __device__ double mass(Key bar) const
+    __device__ double mass(Key cutoff) const
     {
         double sum = 0;
         for (offset_t p = begin + lane; p < end; p += warp) {
             const Key key = key_of(a.value[p]);
-            if (is_inside(p) && key >= bar) sum += static_cast<double>(magnitude_of<V>(key));
+            if (is_inside(p) && key >= cutoff) sum += static_cast<double>(magnitude_of<V>(key));
         }
         return slice_sum<warp>(sum);
     }
@@ -61,16 +61,16 @@ __device__ WarpRow<V> row_of_warp(const CsrView<V>& a, const Rule<V>& rule, offs
             static_cast<int>(threadIdx.x % warp)};
 }
 
-//   grid: one warp per row      shared memory: none      bar, count: every row written once
+//   grid: one warp per row      shared memory: none      cutoff, count: every row written once
 template <class V>
-__global__ void count_selected_kernel(CsrView<V> a, Rule<V> rule, KeyOf<V>* bar, offset_t* count)
+__global__ void count_selected_kernel(CsrView<V> a, Rule<V> rule, KeyOf<V>* cutoff, offset_t* count)
 {
     const offset_t i = global_thread() / warp;
     WarpRow<V> row = row_of_warp(a, rule, i);
-    const KeyOf<V> mine = bar_of(rule, row);
+    const KeyOf<V> mine = cutoff_of(rule, row);
     const offset_t stay = row.count(mine);
     if (i < a.rows && row.lane == 0) {
-        bar[i] = mine;
+        cutoff[i] = mine;
         count[i] = stay;
     }
 }
@@ -78,7 +78,7 @@ __global__ void count_selected_kernel(CsrView<V> a, Rule<V> rule, KeyOf<V>* bar,
 // In every step the lanes whose entry stays count those before them, and so keep the order.
 //   grid: one warp per row      shared memory: none      col, value: every entry that stays written once
 template <class V>
-__global__ void fill_selected_kernel(CsrView<V> a, Rule<V> rule, const KeyOf<V>* bar, const offset_t* row_begin,
+__global__ void fill_selected_kernel(CsrView<V> a, Rule<V> rule, const KeyOf<V>* cutoff, const offset_t* row_begin,
                                      index_t* col, V* value)
 {
     const offset_t i = global_thread() / warp;
@@ -86,7 +86,7 @@ __global__ void fill_selected_kernel(CsrView<V> a, Rule<V> rule, const KeyOf<V>*
     offset_t to = i < a.rows ? row_begin[i] : 0;
     for (offset_t step = row.begin; step < row.end; step += warp) {
         const offset_t p = step + row.lane;
-        const bool stays = p < row.end && row.is_inside(p) && key_of(a.value[p]) >= bar[i];
+        const bool stays = p < row.end && row.is_inside(p) && key_of(a.value[p]) >= cutoff[i];
         const unsigned all = __ballot_sync(whole_warp, stays);
         if (stays) {
             const int before = __popc(all & ((1u << row.lane) - 1));
@@ -100,16 +100,16 @@ __global__ void fill_selected_kernel(CsrView<V> a, Rule<V> rule, const KeyOf<V>*
 }  // namespace
 
 template <class V>
-void count_selected(const CudaQueue& q, const CsrView<V>& a, const Rule<V>& rule, KeyOf<V>* bar, offset_t* count)
+void count_selected(const CudaQueue& q, const CsrView<V>& a, const Rule<V>& rule, KeyOf<V>* cutoff, offset_t* count)
 {
-    launch(q, one_warp_each(a.rows), count_selected_kernel<V>, a, rule, bar, count);
+    launch(q, one_warp_each(a.rows), count_selected_kernel<V>, a, rule, cutoff, count);
 }
 
 template <class V>
-void fill_selected(const CudaQueue& q, const CsrView<V>& a, const Rule<V>& rule, const KeyOf<V>* bar,
+void fill_selected(const CudaQueue& q, const CsrView<V>& a, const Rule<V>& rule, const KeyOf<V>* cutoff,
                    const offset_t* row_begin, index_t* col, V* value)
 {
-    launch(q, one_warp_each(a.rows), fill_selected_kernel<V>, a, rule, bar, row_begin, col, value);
+    launch(q, one_warp_each(a.rows), fill_selected_kernel<V>, a, rule, cutoff, row_begin, col, value);
 }
 
 template void count_selected(const CudaQueue&, const CsrView<float>&, const Rule<float>&, std::uint32_t*, offset_t*);

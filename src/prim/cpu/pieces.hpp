@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/math.hpp"
+#include "device/work_per_thread.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
@@ -21,10 +22,13 @@ struct Pieces {
 // Pieces of a fixed size, whatever the number of threads: for sums that must not depend on it.
 inline Pieces pieces_of(offset_t n, offset_t size) { return {n, size, ceil_div(n, size)}; }
 
-// One piece for every thread, but none below `smallest`, where starting a thread would cost more than it saves.
+// One piece for every thread, but none below `smallest`, where starting a thread would cost more than it saves; less
+// where a queue takes less work to be worth a thread, as all queues of tests do.
 inline Pieces piece_per_thread(const CpuQueue& q, offset_t n, offset_t smallest = offset_t{1} << 14)
 {
-    return pieces_of(n, std::max(smallest, ceil_div(n, offset_t{q.threads})));
+    const offset_t work = std::min(q.work_per_thread, usual_work_per_thread),
+                   least = std::max(offset_t{1}, smallest * work / usual_work_per_thread);
+    return pieces_of(n, std::max(least, ceil_div(n, offset_t{q.threads})));
 }
 
 // work(p, begin, end) for every piece p; it must not throw.

@@ -12,8 +12,8 @@ namespace {
 
 // Nonzeros [begin, end).
 template <int RegisterBytes, class V, class C>
-[[gnu::always_inline]] inline void sample_stretch(const CsrView<V>& a, offset_t begin, offset_t end,
-                                                  const Sampled<V, C>& o)
+[[gnu::always_inline]] inline void sample_range(const CsrView<V>& a, offset_t begin, offset_t end,
+                                                const Sampled<V, C>& o)
 {
     using S = Sum<V>;
     constexpr int count = RegisterBytes / sizeof(S);
@@ -32,7 +32,7 @@ template <int RegisterBytes, class V, class C>
 template <class V, class C>
 void sample_plain(const CsrView<V>& a, offset_t begin, offset_t end, const Sampled<V, C>& o)
 {
-    sample_stretch<16>(a, begin, end, o);
+    sample_range<16>(a, begin, end, o);
 }
 
 #if defined(__x86_64__)
@@ -40,18 +40,18 @@ void sample_plain(const CsrView<V>& a, offset_t begin, offset_t end, const Sampl
 template <class V, class C>
 [[gnu::target("avx2,fma")]] void sample_avx2(const CsrView<V>& a, offset_t begin, offset_t end, const Sampled<V, C>& o)
 {
-    sample_stretch<32>(a, begin, end, o);
+    sample_range<32>(a, begin, end, o);
 }
 
 template <class V, class C>
 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,fma")]] void sample_avx512(const CsrView<V>& a, offset_t begin,
                                                                              offset_t end, const Sampled<V, C>& o)
 {
-    sample_stretch<64>(a, begin, end, o);
+    sample_range<64>(a, begin, end, o);
 }
 
 template <class V, class C>
-auto best_stretch()
+auto best_kernel()
 {
     const simd::Machine machine = simd::machine();
     return machine == simd::Machine::avx512 ? &sample_avx512<V, C>
@@ -62,7 +62,7 @@ auto best_stretch()
 #else
 
 template <class V, class C>
-auto best_stretch()
+auto best_kernel()
 {
     return &sample_plain<V, C>;
 }
@@ -74,9 +74,9 @@ auto best_stretch()
 template <class V, class C>
 void sample(const CpuQueue& q, const CsrView<V>& a, const index_t*, int, const Sampled<V, C>& o)
 {
-    const auto stretch = best_stretch<V, C>();
+    const auto sample_part = best_kernel<V, C>();
 #pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (int t = 0; t < q.threads; ++t) stretch(a, a.nonzeros * t / q.threads, a.nonzeros * (t + 1) / q.threads, o);
+    for (int t = 0; t < q.threads; ++t) sample_part(a, a.nonzeros * t / q.threads, a.nonzeros * (t + 1) / q.threads, o);
 }
 
 template void sample(const CpuQueue&, const CsrView<double>&, const index_t*, int, const Sampled<double, double>&);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "sptrsv/analysis/analysis.hpp"
+#include "sptrsv/analysis.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/text.hpp"

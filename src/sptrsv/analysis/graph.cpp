@@ -5,7 +5,7 @@
 // level is fixed by its first row, because those that join need, beside the cluster itself, only lower levels; so the
 // merged graph has no cycle. Merge::chains lets a row join only behind the last one, and only the first row that needs
 // that one: who joins then depends on the rows a row needs alone, not on all rows before it.
-#include "sptrsv/analysis/analysis.hpp"
+#include "sptrsv/analysis.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two passes over what is stored, count and fill, with a scan between them. Rows that come out in another order than
 // ascending are sorted.
-#include "sptrsv/analysis/analysis.hpp"
+#include "sptrsv/analysis.hpp"
 
 #include <algorithm>
 #include <utility>

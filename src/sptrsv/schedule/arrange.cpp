@@ -3,7 +3,7 @@
 // From the analysis to what a policy's kernel works on: tasks are laid out where the triangle was analysed (on the GPU
 // by default), what other kernels need is arranged on the host and copied. Values are filled in where the context
 // works.
-#include "sptrsv/solve/solve.hpp"
+#include "sptrsv/steps.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 // From the graph to tasks: nodes in the order of their levels and kinds are packed into warps (pack), each task is
 // measured (measure), the sizes are added up (place), and every task is written to its place (write). Entries inside
 // clusters and of late columns stand as they are stored, early ones by the level they come from.
-#include "sptrsv/schedule/schedule.hpp"
+#include "sptrsv/steps.hpp"
 
 #include <algorithm>
 #include <array>

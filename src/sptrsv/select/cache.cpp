@@ -10,7 +10,7 @@
 //     seconds 0.000117
 //
 // The key stands inside too: a file under another's name is found out.
-#include "sptrsv/select/select.hpp"
+#include "sptrsv/steps.hpp"
 
 #include <algorithm>
 #include <array>

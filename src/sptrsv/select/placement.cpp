@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/math.hpp"
-#include "sptrsv/analysis/analysis.hpp"
+#include "sptrsv/analysis.hpp"
 #include "sptrsv/fitted_costs.hpp"
 #include "tulle/context.hpp"
 #include "tulle/outline.hpp"

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sptrsv/select/select.hpp"
+#include "sptrsv/steps.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 // Which policy. A solve is latency: levels one after the other, each a transfer between multiprocessors and a little
 // arithmetic, unless there is so much data that reading it takes longer. The costs below predict it; learned models may
 // know better.
-#include "sptrsv/select/select.hpp"
+#include "sptrsv/steps.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "apps/cli/support/layout.hpp"
+#include "apps/cli/verbs/operations/measure_spmv.hpp"
 #include "apps/cli/verbs/operations/measure_team.hpp"
 #include "base/hash.hpp"
 #include "tulle/features.hpp"
@@ -213,6 +215,36 @@ DenseResult measure_on_team(const Session& session, const Context& like, const D
     if (o.verify) result.verdict = check(p, o, c, result.tensor);
     time_runs(o.repeat, run, result);
     return result;
+}
+
+void report(const Session& session, const std::vector<DenseResult>& results, DenseReport what)
+{
+    const auto flops = [&](const DenseResult& r) { return r.median > 0 ? what.flops / r.median : 0; };
+    if (session.settings.json) {
+        Json list = Json::array();
+        for (const auto& r : results) {
+            Json line{{"backend", r.backend},      {"policy", r.policy},     {"plan_seconds", r.plan_seconds},
+                      {"seconds", r.median},       {"best_seconds", r.best}, {"flops", flops(r)},
+                      {"plan_bytes", r.plan_bytes}};
+            if (r.verdict) line["worst_error"] = r.verdict->worst;
+            list.push_back(line);
+        }
+        what.about["results"] = list;
+        return print(session, what.about);
+    }
+    Table table({{"backend", Align::left},
+                 {"policy", Align::left},
+                 {"plan"},
+                 {"median"},
+                 {"best"},
+                 {"Gflop/s"},
+                 {"result", Align::left}});
+    for (const auto& r : results)
+        table.add({r.backend, r.policy, seconds_text(r.plan_seconds), seconds_text(r.median), seconds_text(r.best),
+                   fixed(flops(r) * 1e-9, 1), check_text(r.verdict)});
+    std::string text = session.console.styled(what.heading, Style::bold) + table.text(session.console);
+    for (const auto& r : results) text += "\n" + shown(session, r.description);
+    session.console.print(text);
 }
 
 template DenseProblem<double> make_problem(const CsrView<double>&, const SpmmOptions&);

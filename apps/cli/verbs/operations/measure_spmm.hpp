@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "apps/cli/support/json.hpp"
 #include "apps/cli/support/reference.hpp"
 #include "apps/cli/verbs/operations/spmm.hpp"
 #include "tulle/error.hpp"
@@ -83,6 +84,14 @@ DenseResult measure_product(const Context& ctx, const DenseProblem<V>& problem, 
 template <class V>
 DenseResult measure_on_team(const Session& session, const Context& like, const DenseProblem<V>& problem,
                             const SpmmOptions& options);
+
+// What run spmm and run sddmm print of their results: a table below a heading, or one JSON object.
+struct DenseReport {
+    std::string heading;
+    Json about;        // of the product
+    double flops = 0;  // of one run
+};
+void report(const Session& session, const std::vector<DenseResult>& results, DenseReport what);
 
 // The median and the best of some runs.
 template <class Run>

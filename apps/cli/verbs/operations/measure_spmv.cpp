@@ -138,24 +138,11 @@ Json to_json(const SpmvResult<V>& r)
             {"check", check}};
 }
 
-template <class V>
-void require_good(const std::vector<SpmvResult<V>>& results)
-{
-    for (const auto& r : results) {
-        if (!r.verdict || r.verdict->good()) continue;
-        throw CheckFailed(concat("spmv on ", r.backend, ": entry ", r.verdict->entry, " is ", r.verdict->is,
-                                 " and should be ", r.verdict->should, ": the error is ", r.verdict->worst,
-                                 " times its bound"));
-    }
-}
-
 template std::vector<float> seeded_vector(index_t, std::uint64_t);
 template std::vector<double> seeded_vector(index_t, std::uint64_t);
 template SpmvResult<float> measure(const Context&, const Context&, const SpmvProblem<float>&, int);
 template SpmvResult<double> measure(const Context&, const Context&, const SpmvProblem<double>&, int);
 template Json to_json(const SpmvResult<float>&);
 template Json to_json(const SpmvResult<double>&);
-template void require_good(const std::vector<SpmvResult<float>>&);
-template void require_good(const std::vector<SpmvResult<double>>&);
 
 }  // namespace tulle::cli

@@ -56,8 +56,4 @@ std::string check_text(const std::optional<Verdict>& verdict);  // "ok (0.12 of 
 template <class V>
 Json to_json(const SpmvResult<V>& result);
 
-// CheckFailed if a result that was checked is wrong.
-template <class V>
-void require_good(const std::vector<SpmvResult<V>>& results);
-
 }  // namespace tulle::cli

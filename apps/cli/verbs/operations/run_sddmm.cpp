@@ -104,43 +104,6 @@ DenseResult measure(const Context& ctx, const SampledProblem<V>& p, const SddmmO
 }
 
 template <class V>
-void report(const Session& session, const SddmmOptions& o, const CsrView<V>& a, const std::vector<DenseResult>& results)
-{
-    const auto flops = [&](const DenseResult& r) {
-        return r.median > 0 ? 2.0 * static_cast<double>(a.nonzeros) * o.k / r.median : 0;
-    };
-    if (session.settings.json) {
-        Json list = Json::array();
-        for (const auto& r : results) {
-            Json line{{"backend", r.backend},      {"policy", r.policy},     {"plan_seconds", r.plan_seconds},
-                      {"seconds", r.median},       {"best_seconds", r.best}, {"flops", flops(r)},
-                      {"plan_bytes", r.plan_bytes}};
-            if (r.verdict) line["worst_error"] = r.verdict->worst;
-            list.push_back(line);
-        }
-        Json result = about(o.a, a);
-        result.update({{"k", o.k}, {"type", o.type}, {"repeat", o.repeat}, {"results", list}});
-        return print(session, result);
-    }
-    Table table({{"backend", Align::left},
-                 {"policy", Align::left},
-                 {"plan"},
-                 {"median"},
-                 {"best"},
-                 {"Gflop/s"},
-                 {"result", Align::left}});
-    for (const auto& r : results)
-        table.add({r.backend, r.policy, seconds_text(r.plan_seconds), seconds_text(r.median), seconds_text(r.best),
-                   fixed(flops(r) * 1e-9, 1), check_text(r.verdict)});
-    std::string text = session.console.styled(fmt::format("c = X Y^T at the positions of {}, {}, {}\n", o.a.name(),
-                                                          counted(o.k, "column", "columns"), o.type),
-                                              Style::bold) +
-                       table.text(session.console);
-    for (const auto& r : results) text += "\n" + shown(session, r.description);
-    session.console.print(text);
-}
-
-template <class V>
 void run_as(const Session& session, const SddmmOptions& o)
 {
     const Loaded<LoadedAs<V>> loaded = load_for<V>(session, session.host(), o.a);
@@ -150,13 +113,14 @@ void run_as(const Session& session, const SddmmOptions& o)
         const Activity work(session.console, "multiplying");
         results.push_back(measure(ctx, p, o));
     }
-    report(session, o, loaded.matrix.view(), results);
-    for (const auto& r : results)
-        require<CheckFailed>(!r.verdict || r.verdict->good(), [&] {
-            return concat("sddmm on ", r.backend, ": result ", r.verdict->entry, " (counted from 0) is ", r.verdict->is,
-                          " and should be ", r.verdict->should, ": the error is ", r.verdict->worst,
-                          " times its bound");
-        });
+    Json about_product = about(o.a, loaded.matrix.view());
+    about_product.update({{"k", o.k}, {"type", o.type}, {"repeat", o.repeat}});
+    report(session, results,
+           {.heading = fmt::format("c = X Y^T at the positions of {}, {}, {}\n", o.a.name(),
+                                   counted(o.k, "column", "columns"), o.type),
+            .about = std::move(about_product),
+            .flops = 2.0 * static_cast<double>(loaded.matrix.nonzeros()) * o.k});
+    require_good(results, "sddmm", "result ");
 }
 
 }  // namespace

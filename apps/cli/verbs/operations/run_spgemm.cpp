@@ -80,18 +80,13 @@ void run_as(const Session& session, const SpgemmOptions& o)
     const Json written =
         o.to.empty() ? Json() : store(session, host, o.to, results.front().c.view(), {.format = o.to_format});
     report(session, o, f, results, written);
-    for (const auto& r : results)
-        require<CheckFailed>(!r.verdict || r.verdict->good(), [&] {
-            return concat("spgemm on ", r.backend, ": row ", r.verdict->entry, " (counted from 0) of C x is ",
-                          r.verdict->is, " and should be ", r.verdict->should, ": the error is ", r.verdict->worst,
-                          " times its bound");
-        });
+    require_good(results, "spgemm", "row ", " of C x");
 }
 
 }  // namespace
 
-ProductSummary multiply_by_itself(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat,
-                                  std::uint64_t seed)
+Summary multiply_by_itself(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat,
+                           std::uint64_t seed)
 {
     SpgemmOptions o;
     o.repeat = repeat;

@@ -17,43 +17,6 @@ namespace tulle::cli {
 namespace {
 
 template <class V>
-void report(const Session& session, const SpmmOptions& o, const CsrView<V>& a, const std::vector<DenseResult>& results)
-{
-    const auto flops = [&](const DenseResult& r) {
-        return r.median > 0 ? 2.0 * static_cast<double>(a.nonzeros) * o.n / r.median : 0;
-    };
-    if (session.settings.json) {
-        Json list = Json::array();
-        for (const auto& r : results) {
-            Json line{{"backend", r.backend},      {"policy", r.policy},     {"plan_seconds", r.plan_seconds},
-                      {"seconds", r.median},       {"best_seconds", r.best}, {"flops", flops(r)},
-                      {"plan_bytes", r.plan_bytes}};
-            if (r.verdict) line["worst_error"] = r.verdict->worst;
-            list.push_back(line);
-        }
-        Json result = about(o.a, a);
-        result.update({{"n", o.n}, {"type", o.type}, {"repeat", o.repeat}, {"results", list}});
-        return print(session, result);
-    }
-    Table table({{"backend", Align::left},
-                 {"policy", Align::left},
-                 {"plan"},
-                 {"median"},
-                 {"best"},
-                 {"Gflop/s"},
-                 {"result", Align::left}});
-    for (const auto& r : results)
-        table.add({r.backend, r.policy, seconds_text(r.plan_seconds), seconds_text(r.median), seconds_text(r.best),
-                   fixed(flops(r) * 1e-9, 1), check_text(r.verdict)});
-    std::string text = session.console.styled(fmt::format("C = A{} B, A = {}, B with {}, {}\n", o.transpose ? "^T" : "",
-                                                          o.a.name(), counted(o.n, "column", "columns"), o.type),
-                                              Style::bold) +
-                       table.text(session.console);
-    for (const auto& r : results) text += "\n" + shown(session, r.description);
-    session.console.print(text);
-}
-
-template <class V>
 void run_as(const Session& session, const SpmmOptions& o)
 {
     const Loaded<LoadedAs<V>> loaded = load_for<V>(session, session.host(), o.a, o.scale != "off");
@@ -64,18 +27,19 @@ void run_as(const Session& session, const SpmmOptions& o)
         const Activity work(session.console, "multiplying");
         results.push_back(o.devices > 0 ? measure_on_team(session, ctx, p, o) : measure_product(ctx, p, o));
     }
-    report(session, o, p.a, results);
-    for (const auto& r : results)
-        require<CheckFailed>(!r.verdict || r.verdict->good(), [&] {
-            return concat("spmm on ", r.backend, ": an entry of row ", r.verdict->entry, " (counted from 0) of C is ",
-                          r.verdict->is, " and should be ", r.verdict->should, ": the error is ", r.verdict->worst,
-                          " times its bound");
-        });
+    Json about_product = about(o.a, p.a);
+    about_product.update({{"n", o.n}, {"type", o.type}, {"repeat", o.repeat}});
+    report(session, results,
+           {.heading = fmt::format("C = A{} B, A = {}, B with {}, {}\n", o.transpose ? "^T" : "", o.a.name(),
+                                   counted(o.n, "column", "columns"), o.type),
+            .about = std::move(about_product),
+            .flops = 2.0 * static_cast<double>(p.a.nonzeros) * o.n});
+    require_good(results, "spmm", "an entry of row ", " of C");
 }
 
 }  // namespace
 
-DenseSummary multiply_dense_matrix(const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed)
+Summary multiply_dense_matrix(const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed)
 {
     SpmmOptions o;
     o.repeat = std::max(1, repeat);

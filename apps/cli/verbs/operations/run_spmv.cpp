@@ -14,6 +14,7 @@
 #include "apps/cli/verbs.hpp"
 #include "apps/cli/verbs/operations/measure_spmv.hpp"
 #include "apps/cli/verbs/operations/measure_team.hpp"
+#include "apps/cli/verbs/operations/result_checks.hpp"
 #include "tulle/context.hpp"
 #include "tulle/text.hpp"
 
@@ -143,7 +144,7 @@ void run_as(const Session& session, const SpmvOptions& options)
     }
     if (!options.y_to.empty()) write_numbers<V>(options.y_to, results.front().y);
     report(session, options, p, results);
-    require_good(results);
+    require_good(results, "spmv", "entry ");
 }
 
 }  // namespace

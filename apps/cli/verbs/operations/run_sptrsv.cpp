@@ -255,12 +255,7 @@ void run_as(const Session& session, const RunSptrsvOptions& o)
         for (auto& r : results) r.verdict = check(plain, static_cast<V>(o.alpha), b, o.right_hand_sides, r.x);
     }
     report(session, o, a, results);
-    for (const auto& r : results)
-        require<CheckFailed>(!r.verdict || r.verdict->good(), [&] {
-            return concat("sptrsv on ", r.backend, ": entry ", r.verdict->entry, " is ", r.verdict->is,
-                          " and should be ", r.verdict->should, ": the error is ", r.verdict->worst,
-                          " times its bound");
-        });
+    require_good(results, "sptrsv", "entry ");
 }
 
 void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o, const std::vector<std::string>& backends,
@@ -308,8 +303,8 @@ Loaded<V> load_triangle(const Session& session, const Context& host, const Trian
     return loaded;
 }
 
-SolveSummary solve_lower_triangle(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat,
-                                  std::uint64_t seed)
+Summary solve_lower_triangle(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat,
+                             std::uint64_t seed)
 {
     const Csr<double> tame = tamed(host, a);
     RunSptrsvOptions o;

@@ -8,6 +8,7 @@
 
 #include "apps/cli/support/parser.hpp"
 #include "apps/cli/support/source.hpp"
+#include "apps/cli/verbs/operations/result_checks.hpp"
 #include "tulle/spgemm.hpp"
 
 namespace tulle::cli {
@@ -29,14 +30,8 @@ void plan_spgemm(const Session& session, const SpgemmOptions& options);
 void explain_spgemm(const Session& session, const SpgemmOptions& options);  // every method beside the chosen one
 
 // For demo: C = A A of a square matrix on the host; whole calls, timed and checked.
-struct ProductSummary {
-    std::string backend, policy, check;
-    double seconds = 0;     // median
-    std::size_t bytes = 0;  // A and C, each once
-    bool good = true;
-};
-ProductSummary multiply_by_itself(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat,
-                                  std::uint64_t seed);
+Summary multiply_by_itself(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat,
+                           std::uint64_t seed);
 
 // Below the verbs run, plan and explain; the first is what run and plan have in common.
 void add_spgemm_factors(Parser& parser, CLI::App* verb, SpgemmOptions& options);

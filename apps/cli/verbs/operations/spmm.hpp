@@ -8,6 +8,7 @@
 
 #include "apps/cli/support/parser.hpp"
 #include "apps/cli/support/source.hpp"
+#include "apps/cli/verbs/operations/result_checks.hpp"
 #include "tulle/spmm.hpp"
 
 namespace tulle::cli {
@@ -44,13 +45,7 @@ struct ExplainSpmmOptions {
 void explain_spmm(const Session& session, const ExplainSpmmOptions& options);
 
 // For demo: C = A B with 32 columns, timed and checked.
-struct DenseSummary {
-    std::string backend, policy, check;
-    double seconds = 0;     // median
-    std::size_t bytes = 0;  // A, B and C, each once
-    bool good = true;
-};
-DenseSummary multiply_dense_matrix(const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed);
+Summary multiply_dense_matrix(const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed);
 
 // Below the verbs run and explain.
 void add_run_spmm(Parser& parser, CLI::App* run, SpmmOptions& options);

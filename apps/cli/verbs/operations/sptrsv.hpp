@@ -7,6 +7,7 @@
 #include <string>
 
 #include "apps/cli/support/parser.hpp"
+#include "apps/cli/verbs/operations/result_checks.hpp"
 #include "tulle/sptrsv.hpp"
 
 namespace tulle::cli {
@@ -47,14 +48,8 @@ void add_tune(Parser& parser, TuneSptrsvOptions& options);
 
 // For demo: L x = b with the lower triangle of a square matrix on the host, its values made harmless; timed and
 // checked.
-struct SolveSummary {
-    std::string backend, policy, check;
-    double seconds = 0;     // median
-    std::size_t bytes = 0;  // entries, b and x, each once
-    bool good = true;
-};
-SolveSummary solve_lower_triangle(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat,
-                                  std::uint64_t seed);
+Summary solve_lower_triangle(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat,
+                             std::uint64_t seed);
 
 // The triangle's matrix on the host, its values made harmless if asked for.
 template <class V>

@@ -64,10 +64,9 @@ DemoResult multiply_vector(const Stage& stage, const Context& ctx)
             .good = r.verdict->good()};
 }
 
-DemoResult solve_triangle(const Stage& stage, const Context& ctx)
+DemoResult shown(const std::string& operation, const Context& ctx, const Summary& r)
 {
-    const SolveSummary r = solve_lower_triangle(stage.host, ctx, stage.a, stage.options.repeat, stage.options.seed);
-    return {.operation = "L x = b",
+    return {.operation = operation,
             .backend = r.backend,
             .policy = r.policy,
             .check = r.check,
@@ -75,34 +74,25 @@ DemoResult solve_triangle(const Stage& stage, const Context& ctx)
             .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0,
             .on_cpu = ctx.backend() == Backend::cpu,
             .good = r.good};
+}
+
+DemoResult solve_triangle(const Stage& stage, const Context& ctx)
+{
+    const DemoOptions& o = stage.options;
+    return shown("L x = b", ctx, solve_lower_triangle(stage.host, ctx, stage.a, o.repeat, o.seed));
 }
 
 DemoResult multiply_matrix(const Stage& stage, const Context& ctx)
 {
-    const ProductSummary r =
-        multiply_by_itself(stage.host, ctx, stage.a, std::min(stage.options.repeat, whole_calls), stage.options.seed);
-    return {.operation = "C = A A",
-            .backend = r.backend,
-            .policy = r.policy,
-            .check = r.check,
-            .seconds = r.seconds,
-            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0,
-            .on_cpu = ctx.backend() == Backend::cpu,
-            .good = r.good};
+    const DemoOptions& o = stage.options;
+    return shown("C = A A", ctx, multiply_by_itself(stage.host, ctx, stage.a, std::min(o.repeat, whole_calls), o.seed));
 }
 
 DemoResult multiply_dense(const Stage& stage, const Context& ctx)
 {
-    const DenseSummary r =
-        multiply_dense_matrix(ctx, stage.a, std::min(stage.options.repeat, whole_calls), stage.options.seed);
-    return {.operation = "C = A B, 32 columns",
-            .backend = r.backend,
-            .policy = r.policy,
-            .check = r.check,
-            .seconds = r.seconds,
-            .bytes_per_second = r.seconds > 0 ? static_cast<double>(r.bytes) / r.seconds : 0,
-            .on_cpu = ctx.backend() == Backend::cpu,
-            .good = r.good};
+    const DemoOptions& o = stage.options;
+    return shown("C = A B, 32 columns", ctx,
+                 multiply_dense_matrix(ctx, stage.a, std::min(o.repeat, whole_calls), o.seed));
 }
 
 // The demonstration's matrix may be singular: Poisson's equation on a cube is solved instead.

@@ -9,7 +9,7 @@
 #include "base/math.hpp"
 #include "device/cuda/look_back.cuh"
 #include "device/cuda/pinned_readback.hpp"
-#include "sptrsv/analysis/analysis.hpp"
+#include "sptrsv/analysis.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {

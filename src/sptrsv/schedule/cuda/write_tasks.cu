@@ -7,13 +7,16 @@
 // row is known. Those kept apart are written at once, in the order they are stored in. The place of an early one
 // follows from its rank in its row, by rising level and then by number: the warp keeps the levels of early entries in
 // shared memory and counts how many of a row are smaller. Very long rows stay in the order they are stored in.
-#include "sptrsv/schedule/cuda/tasks.cuh"
+#include "device/cuda/share_work.cuh"
+#include "sptrsv/steps.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 [[maybe_unused]] constexpr int blocks_at_once = 6;  // on a multiprocessor; the simulated one has no such limit
 constexpr unsigned whole_warp = 0xffffffffu;
+constexpr int entries_at_once = 4;  // of a lane, whose loads are on their way together
 
 struct TriangleView {
     index_t rows;

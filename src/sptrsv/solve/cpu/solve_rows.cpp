@@ -16,7 +16,7 @@
 #include "base/math.hpp"
 #include "base/vector.hpp"
 #include "device/calibrate.hpp"
-#include "sptrsv/solve/solve.hpp"
+#include "sptrsv/steps.hpp"
 #include "tulle/trace.hpp"
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between functions that are always inlined

@@ -11,7 +11,7 @@
 #include <bit>
 
 #include "device/cuda/cluster.cuh"
-#include "sptrsv/solve/solve.hpp"
+#include "sptrsv/steps.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 

@@ -1,25 +1,31 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The analysis: the triangle in the order it is solved, the levels of its rows, its features, and nodes of merged rows.
-// What is computed on the host and what on a GPU are two types, HostAnalysis and DeviceAnalysis; analyze.cpp decides
-// which of them is made.
+// What is known of a pattern, and what is chosen from it. The analysis: the triangle in the order it is solved, the
+// levels of its rows, its features, and nodes of merged rows. What is computed on the host and what on a GPU are two
+// types, HostAnalysis and DeviceAnalysis; analysis/analyze.cpp decides which of them is made. The selection: the
+// policy.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
 #include "device/cuda_devices.hpp"
+#include "model/perceptron.hpp"
 #include "prim/sort.hpp"
+#include "tulle/context.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/sptrsv.hpp"
 #include "tulle/types.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 
-// --- The triangle (triangle.cpp, cuda/extract_triangle.cu) ---
+// --- The triangle (analysis/triangle.cpp, analysis/cuda/extract_triangle.cu) ---
 
 // Rows of which the first is to be kept: the largest of them, turned, is the first, and none is zero.
 constexpr index_t descending_key(index_t row) { return max_index - row; }
@@ -85,7 +91,7 @@ Buffer<T> touched(const CpuQueue& host, offset_t size)
     return room;
 }
 
-// --- Levels, nodes and features on the host (graph.cpp) ---
+// --- Levels, nodes and features on the host (analysis/graph.cpp) ---
 
 inline constexpr int lanes = 32;           // of a warp
 inline constexpr int most_rows = lanes;    // of a node
@@ -131,7 +137,7 @@ Bins sort_into(const CpuQueue& host, const index_t* bin, index_t items, index_t 
 // The rows of each node.
 Bins rows_of_nodes(const CpuQueue& host, const Graph& graph);
 
-// --- Levels, nodes and features on a GPU (cuda/sweep.cu, cuda/survey.cu) ---
+// --- Levels, nodes and features on a GPU (analysis/cuda/sweep.cu) ---
 
 // A sweep on a GPU keeps what it finds of a row in one word: level alone, level of its chain, first row of that, place
 // in it. Room for so many levels.
@@ -146,7 +152,7 @@ constexpr int level_bits_swept(index_t rows)
 constexpr index_t most_levels_swept(index_t rows) { return (index_t{1} << level_bits_swept(rows)) - 1; }
 
 // Levels of all rows, and Merge::chains of up to `most` rows, found where the triangle is: a word for each row
-// (cuda/nodes.cuh), and behind them room for what a survey counts. A triangle of more levels than `deepest` is given
+// (NodeWord), and behind them room for what a survey counts. A triangle of more levels than `deepest` is given
 // up.
 struct LevelAnalysis {
     int most = 0;
@@ -164,6 +170,83 @@ constexpr bool can_take_nodes(index_t rows, index_t levels)
 }
 LevelAnalysis upload_nodes(const CudaQueue& q, const CpuQueue& host, const Graph& graph);
 
+// What a sweep finds of a row, in one word, and nodes as kernels see them: chains, or rows alone.
+//
+// From the top: level of the chain, its first row, place in it, level of the row alone. The latest of a chain is the
+// largest; 0: not known yet. The fewer rows there are, the more levels there is room for.
+using NodeWord = unsigned long long;
+constexpr NodeWord most_place = (1ull << place_bits) - 1;  // nobody can follow
+static_assert(most_rows == most_place + 1);
+
+struct Split {
+    int level_bits, first_bits;
+
+    explicit Split(index_t rows) : level_bits(level_bits_swept(rows)), first_bits(row_bits_swept(rows)) {}
+    constexpr int chain_bits() const { return level_bits + place_bits; }  // below those that tell chains apart
+    constexpr NodeWord first_mask() const { return (1ull << first_bits) - 1; }
+    constexpr unsigned place_mask() const { return static_cast<unsigned>((1ull << (first_bits + place_bits)) - 1); }
+
+    // place: first row of the chain and place in it.
+    constexpr NodeWord standing_of(unsigned chain_level, unsigned place, unsigned level) const
+    {
+        return (((NodeWord{chain_level} << (first_bits + place_bits)) | place) << level_bits) | level;
+    }
+    constexpr NodeWord level_of(NodeWord s) const { return s & ((1ull << level_bits) - 1); }
+    constexpr NodeWord place_of(NodeWord s) const { return (s >> level_bits) & most_place; }
+    constexpr index_t first_of(NodeWord s) const { return static_cast<index_t>((s >> chain_bits()) & first_mask()); }
+    constexpr NodeWord chain_level_of(NodeWord s) const { return s >> chain_bits() >> first_bits; }
+};
+
+struct NodesView {
+    Split split;
+    const NodeWord* standing;
+    const index_t* size;  // null: rows alone
+
+    constexpr index_t level_of(index_t row) const
+    {
+        return static_cast<index_t>(size ? split.chain_level_of(standing[row]) : split.level_of(standing[row]));
+    }
+    constexpr index_t first_of(index_t row) const { return size ? split.first_of(standing[row]) : row; }
+    constexpr index_t rows_of(index_t first) const { return size && size[first] > 0 ? size[first] : 1; }
+    constexpr index_t place_of(index_t row) const
+    {
+        return first_of(row) == row ? 0 : static_cast<index_t>(split.place_of(standing[row]));
+    }
+};
+
+// The arrays of a sweep, and those in which what it found is counted: one after the other, so that they are asked for
+// and cleared at once.
+constexpr offset_t counts_head = 8, counts_of_level = 2;  // words of a survey: its sums, and of each level
+template <class Word>                                     // may be const
+struct SweptArrays {
+    using Small = std::conditional_t<std::is_const_v<Word>, const index_t, index_t>;
+    Word* standing;
+    Small* size;               // rows of each chain, by its first row; 0 where that is alone
+    Small *ticket, *too_deep;  // too_deep 1: given up
+    Word* counts;
+
+    SweptArrays(Word* words, index_t rows)
+        : standing(words),
+          size(reinterpret_cast<Small*>(words + rows)),
+          ticket(size + rows),
+          too_deep(ticket + 1),
+          counts(words + swept_words(rows))
+    {}
+    static offset_t swept_words(index_t rows) { return offset_t{rows} + (offset_t{rows} + 3) / 2; }
+    static offset_t all_words(index_t rows, index_t levels)
+    {
+        return swept_words(rows) + counts_head + counts_of_level * levels;
+    }
+};
+inline SweptArrays<const NodeWord> arrays_of(const LevelAnalysis& swept) { return {swept.words.data(), swept.rows}; }
+inline SweptArrays<NodeWord> arrays_of(LevelAnalysis& swept) { return {swept.words.data(), swept.rows}; }
+
+inline NodesView nodes_of(const LevelAnalysis& swept, bool chains)
+{
+    const auto arrays = arrays_of(swept);
+    return {Split(swept.rows), arrays.standing, chains ? arrays.size : nullptr};
+}
+
 // What a sweep found, added up; none if it was given up.
 struct Widths {
     std::vector<offset_t> nodes, rows;  // of each level, the first level first
@@ -177,7 +260,7 @@ std::optional<Surveyed> survey(const CudaQueue& q, const DeviceTriangle& there,
 
 inline int multiprocessors(const CudaQueue& q) { return cuda::device_limits(q.device).multiprocessors; }
 
-// --- The whole analysis (analyze.cpp) ---
+// --- The whole analysis (analysis/analyze.cpp) ---
 
 struct MergedGraph {
     Merge merge;
@@ -243,5 +326,81 @@ bool merges_pay_on_cpu(const Features& features, const Limits& limits, double ex
 // The graphs a GPU policy could work on, beside the one without merging: chains, or those that are found on the host.
 void look_at_chains(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known);
 void evaluate_merges(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known);
+
+// --- Selection: the cache (select/cache.cpp) ---
+//
+// What a search found, remembered in a folder: a small file for each pattern, device and type. Files appear whole or
+// not at all, so any number of processes may share a folder. A file that cannot be understood is never trusted, one
+// that is not ours never replaced; nothing here throws because of files.
+
+template <class V>
+inline constexpr const char* type_name = sizeof(V) == 4 ? "f32" : "f64";
+
+// The same for the same pattern in the order it is solved, whatever the number of threads.
+std::uint64_t fingerprint(const CpuQueue& host, const Pattern& t, bool unit_diagonal);
+
+struct CacheKey {
+    std::uint64_t pattern = 0;
+    std::string device, type;  // "NVIDIA H200", "f64"
+};
+
+struct Remembered {
+    std::optional<Policy> policy = {};
+    double seconds = 0;     // of a solve, as measured then
+    std::string note = {};  // why a file was ignored
+};
+Remembered recall(const std::string& folder, const CacheKey& key, const Limits& limits);
+
+// Returns why nothing could be written, or an empty text.
+std::string remember(const std::string& folder, const CacheKey& key, const Policy& scheme, double seconds);
+
+// Where the file of a key is.
+std::string cache_file(const std::string& folder, const CacheKey& key);
+
+// --- Selection: the choice (select/select.cpp), the paper's Select stage (section 4.5) ---
+
+struct Selection {
+    Choice choice;
+    bool settled = false;   // by the caller, or by an earlier search: nothing is left to try
+    CacheKey key = {};      // where a search's result is to be remembered
+    std::string note = {};  // about the cache
+};
+
+// What this pattern is remembered by where the context works.
+CacheKey key_of(const Context& ctx, AnalysisState& known, std::string_view type);
+
+// The caller's scheme, else one remembered, else the model's, else the predicted best. `known` gets the estimates where
+// they are needed.
+Selection select(const Context& ctx, const Options& options, const Limits& limits, std::string_view type,
+                 AnalysisState& known);
+
+// A perceptron whose outputs are lines of schemes.
+struct Learned {
+    explicit Learned(model::Perceptron perceptron);
+    model::Perceptron model;
+    std::vector<std::optional<Policy>> schemes;  // none for a line that is not understood
+};
+
+// Pure. The scheme that a model thinks best, of those that work within the limits; none if there is no such.
+std::optional<Choice> choose_learned(const Features& features, const Learned& learned, const Limits& limits);
+
+// Pure. What was predicted, unless a model thinks it is not good enough and another is, whose nodes were looked at.
+Choice overrule(const Choice& predicted, const Features& features, const Learned& learned, const Limits& limits,
+                const std::vector<MergeEstimate>& looked_at);
+
+// --- Selection: the search (select/search.cpp) ---
+
+template <class V>
+struct Prepared;  // steps.hpp
+
+// Sees a scheme with the seconds of its preparation and of a solve, and may take it.
+template <class V>
+using TrialCallback = std::function<void(Prepared<V>& p, double prepare_seconds, double solve_seconds)>;
+
+// Tries schemes until options.seconds are over, the first in any case; those whose unknowns do not fit are left out.
+template <class V>
+void try_each(const Context& ctx, const WideView<V>& a, const Options& options, AnalysisState& known,
+              const std::vector<Policy>& schemes, const Progress& progress,
+              const std::type_identity_t<TrialCallback<V>>& f);
 
 }  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Values to where tasks want them, and the clusters' matrices: (I + S)^-1 in place of S, and its product with F in
-// place of F.
+// Values to where rows and tasks want them, and the clusters' matrices: (I + S)^-1 in place of S, and its product with
+// F in place of F.
 //
 // A lane solves one column of the inverse by substitution, in registers: all of S is gone through, since to look for
 // its entries takes longer than to multiply with zeros, which changes no bit of a sum of finite numbers; an inverse
@@ -9,10 +9,74 @@
 // |(I + S)^-1| |I + S|, bounds how much less accurate the inverse is; where it is too large, S and F stay as they are
 // (docs/design/sptrsv.md). What is written is written once: a solve reads as much.
 #include "base/math.hpp"
-#include "sptrsv/schedule/cuda/tasks.cuh"
+#include "device/cuda/pinned_readback.hpp"
+#include "device/cuda/share_work.cuh"
+#include "sptrsv/steps.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
+
+// --- Reciprocals of the diagonal, formed once per set of values: solving multiplies ---
+
+constexpr int fill_threads = 256;
+
+// diagonal null: ones. first_zero: beyond all rows before, the first row with a zero after.
+template <class V>
+__device__ V reciprocal_of(const offset_t* diagonal, offset_t i, const V* value, unsigned* first_zero)
+{
+    const V d = diagonal ? value[diagonal[i]] : V(1);
+    if (d == V(0) && first_zero) atomicMin(first_zero, static_cast<unsigned>(i));
+    return V(1) / d;
+}
+
+// Where kernels tell of zeros. They are rare, so that nobody minds how far away that is.
+class FirstZero {
+public:
+    explicit FirstZero(const CudaQueue& q) : queue_(q), box_(q) { *box_.there() = ~0u; }
+    unsigned* there() const { return box_.there(); }
+
+    // The row of op(A) with the first zero in the order of solving, or -1.
+    index_t wait(const Buffer<index_t>& row)
+    {
+        const unsigned first = box_.wait();
+        return first < static_cast<unsigned>(row.size()) ? read_value(queue_, row.data() + first) : -1;
+    }
+
+private:
+    const CudaQueue& queue_;
+    cuda::PinnedReadback<unsigned> box_;
+};
+
+// --- Rows ---
+
+struct RowsView {
+    index_t rows;
+    const index_t* row;
+    const offset_t *begin, *source;
+};
+
+//   grid: one thread per row      reciprocal: every row written once
+template <class V>
+__global__ void __launch_bounds__(fill_threads)
+    fill_reciprocals_kernel(const offset_t* diagonal, index_t rows, const V* value, V* reciprocal, unsigned* first_zero)
+{
+    const offset_t i = global_thread();
+    if (i < rows) reciprocal[i] = reciprocal_of(diagonal, i, value, first_zero);
+}
+
+// A warp for each row.      grid: one warp per row      value: every entry written once
+template <class V>
+__global__ void __launch_bounds__(fill_threads)
+    fill_rows_kernel(RowsView rows, const V* __restrict__ from, const V* __restrict__ reciprocal, V* __restrict__ to)
+{
+    const offset_t i = global_thread() / lanes;
+    if (i >= rows.rows) return;
+    for (offset_t k = rows.begin[i] + threadIdx.x % lanes; k < rows.begin[i + 1]; k += lanes)
+        to[k] = from[rows.source[k]] * reciprocal[i];
+}
+
+// --- Tasks ---
 
 template <int Team>
 constexpr int invert_warps = Team == 1 ? 2 : Team;  // of a block
@@ -286,6 +350,22 @@ void fill_clusters(const CudaQueue& q, const Tasks& tasks, const V* value, doubl
 }
 
 }  // namespace
+
+template <class V>
+index_t fill_rows(const CudaQueue& q, const Rows& rows, const V* value, RowValues<V>& to)
+{
+    const offset_t* diagonal = rows.diagonal.empty() ? nullptr : rows.diagonal.data();
+    FirstZero zero(q);
+    launch(q, one_thread_each(rows.rows, fill_threads), fill_reciprocals_kernel<V>, diagonal, rows.rows, value,
+           to.reciprocal.data(), zero.there());
+    const RowsView view{rows.rows, rows.row.data(), rows.begin.data(), rows.source.data()};
+    launch(q, one_thread_each(offset_t{rows.rows} * lanes, fill_threads), fill_rows_kernel<V>, view, value,
+           to.reciprocal.data(), to.value.data());
+    return zero.wait(rows.row);
+}
+
+template index_t fill_rows(const CudaQueue&, const Rows&, const float*, RowValues<float>&);
+template index_t fill_rows(const CudaQueue&, const Rows&, const double*, RowValues<double>&);
 
 template <class V>
 index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, double growth, TaskValues<V>& to)

@@ -1,20 +1,22 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The schedule: what the kernel of a policy works on, and in which order. Rows (arrange.cpp) for the CPU, for many
-// right-hand sides and for the paper's kernels; shares of threads (threads.cpp) for the CPU's level kernel; tasks
-// (tasks.cpp, cuda/) for the GPU; groups (groups.cpp) for the paper's kernels. Values are filled in afterwards.
+// What a policy works on, and its kernels. The schedule: rows for the CPU, for many right-hand sides and for the
+// paper's kernels; shares of threads for the CPU's level kernel; tasks for the GPU; groups for the paper's kernels;
+// values are filled in afterwards. The solve decides and allocates nothing.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "base/math.hpp"
-#include "sptrsv/analysis/analysis.hpp"
+#include "sptrsv/analysis.hpp"
+#include "tulle/dense.hpp"
 #include "tulle/memory.hpp"
+#include "tulle/sptrsv.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 
-// --- Rows ---
+// --- Schedule: rows (schedule/arrange.cpp) ---
 
 // A triangle row after row in the order it is solved, with every row divided by its diagonal.
 struct Rows {
@@ -34,7 +36,7 @@ enum class Unknowns { by_row, by_place };
 // `order` lists the triangle's rows as they are to be solved, null: as they are. On the host.
 Rows make_rows(const CpuQueue& host, const Pattern& t, const Sources& sources, const index_t* order, Unknowns unknowns);
 
-// --- Threads of a CPU ---
+// --- Schedule: threads of a CPU (schedule/threads.cpp) ---
 
 // The CPU's schedule. Rows stand in the order of their nodes' levels, those of a node together and by the same thread;
 // in each level a thread has one stretch of them, and before it starts waits until some other threads have passed a
@@ -72,7 +74,7 @@ constexpr int sharers_of(offset_t entries, int threads, int worth_sharing)
 ThreadPlan plan_threads(const CpuQueue& host, const Pattern& t, const Graph& graph, int threads,
                         int worth_sharing = entries_worth_sharing);
 
-// --- Tasks of a GPU ---
+// --- Schedule: tasks of a GPU (schedule/tasks.cpp, schedule/cuda/) ---
 //
 // The work of the GPU kernel `tasks`, laid out so that warps read it in the order they need it.
 //
@@ -233,10 +235,11 @@ struct TaskLayout {
 };
 TaskLayout lay_out_tasks(const CudaQueue& q, const Pattern& there, const LevelAnalysis& swept, bool chains,
                          index_t levels, const Packing& packing);
+void place_tasks(const CudaQueue& q, TaskLayout& layout);  // the end of lay_out_tasks: sizes become offsets; waits
 Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const DeviceTriangle& there);
 Tasks write_tasks(const CudaQueue& q, TaskLayout layout, const Triangle& uploaded);
 
-// --- Groups: the Schedule stage of the paper (section 4.4) ---
+// --- Schedule: groups, as in the paper (section 4.4; schedule/groups.cpp) ---
 //
 // Nodes of a level form groups, a group is the task of a warp, warps get their groups by ticket or by a list made
 // beforehand, and levels are cut into kernels.
@@ -266,7 +269,7 @@ struct Groups {
 Groups make_groups(const CpuQueue& host, const Rows& rows, const Graph& graph, const Policy& scheme,
                    int multiprocessors);
 
-// --- Values ---
+// --- Schedule: values ---
 //
 // Filling takes the caller's values to where a kernel wants them, divided by their row's diagonal; it returns the row
 // of op(A) with the first zero on its diagonal in the order of solving, or -1 (and so waits).
@@ -298,5 +301,135 @@ template <class V>
 index_t fill_rows(const CudaQueue& q, const Rows& rows, const V* value, RowValues<V>& to);
 template <class V>
 index_t fill_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, double growth, TaskValues<V>& to);
+
+// --- Solve (solve/) ---
+
+// alpha b and x; entry i of column j stands at i * row_step + j * col_step. x may be b.
+template <class V>
+struct RhsView {
+    V alpha;
+    const V* b;
+    offset_t b_row, b_col;
+    V* x;
+    offset_t x_row, x_col;
+    index_t columns;
+
+    // Those from column j on, at most `most`.
+    constexpr RhsView from_column(index_t j, index_t most) const
+    {
+        RhsView part = *this;
+        part.b += j * b_col;
+        part.x += j * x_col;
+        part.columns = columns - j < most ? columns - j : most;
+        return part;
+    }
+};
+
+// The CPU's kernels.
+template <class V>
+void solve_serial(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const RhsView<V>& sides);
+template <class V>
+void solve_levels(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan,
+                  const RhsView<V>& sides);
+
+struct TicketState {
+    int fault;  // the row of op(A), plus one, whose wait was the first to run out of spin_limit
+    unsigned long long ticket;
+};
+
+// What GPU kernels share between solves: unknowns that are their own flags, twice (a solve arms the other half for the
+// next one), and whose turn it is. One block or cluster keeps unknowns and tickets in its shared memory.
+template <class V>
+struct SolveScratch {
+    Buffer<V> unknown;
+    Buffer<TicketState> turns;       // one
+    offset_t half = 0;               // unknowns of one half; of a block, where they are in shared memory
+    int takers = 0;                  // warps or teams that take tickets; the same for all solves
+    unsigned spin_limit = 1u << 25;  // polls until a wait gives up: some ten seconds
+    ExecutionScope execution_scope = ExecutionScope::device;
+    int blocks = 1;  // of the cluster
+
+    std::size_t bytes() const { return unknown.bytes() + turns.bytes(); }
+};
+
+// `warps` on each multiprocessor, in teams; or on those of one block or cluster.
+template <class V>
+SolveScratch<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team);
+template <class V>
+SolveScratch<V> make_shared(const CudaQueue& q, index_t unknowns, const Policy& scheme);
+
+template <class V>
+void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const SolveScratch<V>& shared,
+                 const RhsView<V>& sides);
+
+// Clusters whose residual could be larger than so many units of roundoff times |b| + |T| |x| in a trial (x = 1 and x
+// random; where one of them loses digits, b = 1 and b random) are solved by substitution from then on. value: the
+// caller's.
+inline constexpr double most_trial_error = 32;  // 7e-15 in double
+template <class V>
+void test_tasks(const CudaQueue& q, const Tasks& tasks, const V* value, const SolveScratch<V>& shared,
+                TaskValues<V>& to);
+
+// A lane for each of up to 32 right-hand sides, a warp for each row; rows in the order of levels.
+inline constexpr index_t sides_at_once = 32;
+inline constexpr int many_warps = 16;  // on each multiprocessor
+template <class V>
+void solve_many(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const SolveScratch<V>& shared,
+                const RhsView<V>& sides);
+
+// The paper's kernels: flags beside the unknowns, set to zero before every solve. `rows` by place.
+template <class V>
+struct Flags {
+    Buffer<V> unknown;
+    Buffer<int> flag;  // of each row; then the ticket of each launch; then the fault as in SolveScratch
+    unsigned spin_limit = 1u << 25;
+    std::size_t bytes() const { return unknown.bytes() + flag.bytes(); }
+};
+template <class V>
+Flags<V> make_flags(const CudaQueue& q, index_t rows, const Groups& groups);
+template <class V>
+void solve_groups(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const Groups& groups,
+                  const Flags<V>& flags, const RhsView<V>& sides);
+
+// What one policy works on.
+template <class V>
+struct Prepared {
+    Policy policy;
+    Accuracy accuracy = Accuracy::tested;
+    index_t levels = 0;
+    Rows rows;  // serial, levels, groups
+    RowValues<V> row_values;
+    ThreadPlan threads;  // levels
+    Tasks tasks;         // tasks
+    TaskValues<V> task_values;
+    SolveScratch<V> shared;
+    Groups groups;  // groups
+    Flags<V> flags;
+    Rows many;  // more than one right-hand side on a GPU
+    RowValues<V> many_values;
+    SolveScratch<V> many_shared;
+
+    std::size_t bytes() const
+    {
+        return rows.bytes() + row_values.bytes() + groups.bytes() + flags.bytes() + tasks.bytes() +
+               task_values.bytes() + shared.bytes() + many.bytes() + many_values.bytes() + many_shared.bytes();
+    }
+};
+
+// Values to their places; ValueError names the row of a zero on the diagonal.
+template <class V>
+void set_values(const Context& ctx, const V* value, Prepared<V>& p);
+
+// Whether a scheme's tasks are made where the triangle is, and nothing of it comes to the host.
+bool is_device_resident(const AnalysisState& known, const Options& options, const Policy& scheme);
+
+// What a scheme works on, values filled in.
+template <class V>
+Prepared<V> prepare(const Context& ctx, const WideView<V>& a, const Options& options, AnalysisState& known,
+                    const Policy& scheme);
+
+// One solve, put on the context's queue.
+template <class V>
+void run(const Context& ctx, const Prepared<V>& p, const RhsView<V>& sides);
 
 }  // namespace tulle::inline TULLE_ABI::sptrsv

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A row of sums in an array as long as the matrix is wide, as bar_of() asks for it: one pass of vectors finds all that
-// is asked with the threshold, and keys are put together only where one of the largest is looked for.
+// A row of sums as a dense array, as cutoff_of() asks for it: one pass of vectors finds all that is asked with the
+// threshold, and keys are put together only where one of the largest is looked for.
 #pragma once
 
 #include <cstdint>
@@ -15,36 +15,40 @@
 namespace tulle::inline TULLE_ABI::graph {
 
 template <class V>
-class SumRow {
+class DenseRow {
 public:
     using Key = KeyOf<V>;
     static constexpr int lanes = 4;  // the array is as long as a multiple of this, with zeros behind the columns
 
     // keys: room for as many as there are places.
-    SumRow(const V* sum, offset_t places, const Rule<V>& rule, Key* keys)
+    DenseRow(const V* sum, offset_t places, const Rule<V>& rule, Key* keys)
         : sum_(sum),
           places_(places),
-          cut_(rule.cut),
+          threshold_(rule.threshold),
           keys_{keys, 0}
     {
-        if (!rule.is_bar_fixed()) measure();
+        if (!rule.is_cutoff_fixed()) measure();
     }
 
     offset_t size() const { return entries_; }
-    offset_t count(Key bar) const { return bar == cut_ ? above_ : keys_.count(bar); }
-    double mass(Key bar) const { return bar == 0 ? mass_ : bar == cut_ ? mass_above_ : keys_.mass(bar); }
+    offset_t count(Key cutoff) const { return cutoff == threshold_ ? above_ : keys_.count(cutoff); }
+    double mass(Key cutoff) const
+    {
+        return cutoff == 0 ? mass_ : cutoff == threshold_ ? mass_above_ : keys_.mass(cutoff);
+    }
     Key kth(offset_t k)
     {
         keys_.entries = 0;
-        for_each_at_least(k <= above_ ? cut_ : 1, [&](offset_t j) { keys_.key[keys_.entries++] = key_of(sum_[j]); });
+        for_each_at_least(k <= above_ ? threshold_ : 1,
+                          [&](offset_t j) { keys_.key[keys_.entries++] = key_of(sum_[j]); });
         return keys_.kth(k);
     }
 
-    // visit(j) in ascending order where the sum is at or above the bar, which is not 0.
+    // visit(j) in ascending order where the sum is at or above the cutoff, which is not 0.
     template <class Visit>
-    void for_each_at_least(Key bar, Visit&& visit) const
+    void for_each_at_least(Key cutoff, Visit&& visit) const
     {
-        const Int least = static_cast<Int>(bar);
+        const Int least = static_cast<Int>(cutoff);
         offset_t j = 0;
         for (; j + 2 * lanes <= places_; j += 2 * lanes) {
             const Ints left = keys_at(j) >= least, right = keys_at(j + lanes) >= least;
@@ -82,7 +86,7 @@ private:
     // Magnitudes are added up in V for `block` places and then in double.
     void measure()
     {
-        const Int cut = static_cast<Int>(cut_);
+        const Int cut = static_cast<Int>(threshold_);
         for (offset_t first = 0; first < places_; first += block) {
             Values all{}, above{};
             Ints entries{}, count{};
@@ -107,7 +111,7 @@ private:
 
     const V* sum_;
     offset_t places_;
-    Key cut_;
+    Key threshold_;
     KeyRow<V> keys_;
     offset_t entries_ = 0, above_ = 0;
     double mass_ = 0, mass_above_ = 0;
