@@ -21,7 +21,7 @@ using namespace tulle::test;
 
 class GraphLimitsOn : public OnBackend {};
 
-using Entries = std::vector<std::tuple<index_t, index_t, double>>;
+using LimitEntries = std::vector<std::tuple<index_t, index_t, double>>;
 
 double x_at(index_t col) { return 1 + col % 7; }
 
@@ -52,8 +52,8 @@ TEST_P(GraphLimitsOn, ColumnsUpTo31Bits)
         SCOPED_TRACE(name);
         const Csr<double> on = to_device(c, a.view());
         check_products(c, a, on.view());
-        const Entries all = a.entries();
-        Entries doubled = all, squared = all;
+        const LimitEntries all = a.entries();
+        LimitEntries doubled = all, squared = all;
         for (auto& [i, j, v] : doubled) v += v;
         for (auto& [i, j, v] : squared) v *= v;
         EXPECT_EQ(host_of(c, add(c, Monoid::plus, on.view(), on.view())).entries(), doubled);
