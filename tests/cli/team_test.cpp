@@ -70,8 +70,9 @@ TEST_F(Teams, PartitionTellsHaloAndNeighboursOfRanks)
         EXPECT_NE(run.out.find(part), run.out.npos) << part;
     EXPECT_EQ(tulle("partition stencil5:20 -n 0").code, 2);
     const Outcome metis = tulle("partition stencil5:20 -n 16 --method metis --json");
-    if (metis.code == 0)  // where METIS is installed
+    if (metis.code == 0) {  // where METIS is installed
         EXPECT_LT(nlohmann::json::parse(metis.out)["halo"], json("partition stencil5:20 -n 16")["halo"]);
+    }
     EXPECT_EQ(tulle("partition stencil5:20 --method best").code, 2);
 }
 

@@ -27,7 +27,8 @@ Report report_of(const Context& c, const Recipe& recipe, double scale)
     std::vector<V> b(static_cast<std::size_t>(a.rows));
     for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<V>(scale * (1 + static_cast<double>(i % 7) / 4));
     std::size_t k = 0;
-    for (const auto& [i, j, v] : a.entries()) a.value[k++] = static_cast<V>(scale * (i == j ? v + i % 4 : v));
+    for (const auto& [i, j, v] : a.entries())
+        a.value[k++] = static_cast<V>(scale * (static_cast<double>(v) + (i == j ? i % 4 : 0)));
     const Csr<V> there = to_device(c, a.view());
     const auto b_there = to_device<V>(c, std::span<const V>(b));
     auto x = to_device<V>(c, std::span<const V>(b));
