@@ -160,11 +160,12 @@ TEST_P(NarrowOn, KeepsDigitsOfTheBattery)
 TEST_P(NarrowOn, TakesOffsetsOf32Bits)
 {
     const auto a = two_rows({70000, 3});
-    const auto there = to_device(ctx(), a.view());
+    const Context c = ctx();  // one stream for all that follows
+    const auto there = to_device(c, a.view());
     const std::vector<std::int32_t> begin(a.row_begin.begin(), a.row_begin.end());
-    const auto begin_there = to_device(ctx(), std::span<const std::int32_t>(begin));
+    const auto begin_there = to_device(c, std::span<const std::int32_t>(begin));
     const Csr32View<double> view{2, 2, 3, begin_there.data(), there.col.data(), there.value.data()};
-    const auto n = narrow<Float16>(ctx(), view);
+    const auto n = narrow<Float16>(c, view);
     EXPECT_EQ(n.scaled, 1);
     EXPECT_EQ(n.view(view).value, n.value.data());
     EXPECT_EQ(n.view(view).row_begin, begin_there.data());

@@ -29,6 +29,7 @@ constexpr std::array translations{
     Translation{"leave the refill at NumericReuse::find_places", "leave --policy out, or use --refill find_places"},
     Translation{"NumericReuse::fastest", "use --refill fastest"},
     Translation{"TeamOptions::paper", "leave --paper out"},
+    Translation{"Coarsening::aggregation", "leave classical out of --preconditioner"},
     Translation{"-DTULLE_CUDA=ON", "use --backend cpu, or configure with -DTULLE_CUDA=ON on a machine with nvcc"},
     Translation{"Context::cpu()", "use --backend cpu; tulle doctor tells more"},
     Translation{"update_values", "the diagonal must have no zeros"},
