@@ -135,7 +135,7 @@ template <class V>
 bool repeats_columns(const CsrView<V>& a, offset_t begin, offset_t end)
 {
     constexpr offset_t samples = 8;
-    constexpr index_t beside = 2;
+    constexpr offset_t beside = 2;
     offset_t all = 0, found = 0;
     for (offset_t s = 0; s < samples; ++s) {
         const offset_t row = begin + (end - 1 - begin) * s / samples;

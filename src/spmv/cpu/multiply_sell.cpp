@@ -44,7 +44,7 @@ template <bool Ragged, class V, class M>
 std::array<V, lanes_at_once> sum_lanes(const SliceView<V, M>& s, int first)
 {
     std::array<V, lanes_at_once> sum{};
-    const std::int32_t* const length = s.length + first;
+    const std::int32_t* const length = Ragged ? s.length + first : nullptr;
     for (offset_t j = s.span.begin; j < s.span.end; ++j) {
         const SellColumn column = s.column[j];
         const auto k = static_cast<std::int32_t>(j - s.span.begin);
