@@ -28,6 +28,19 @@ constexpr MergePoint merge_point(const offset_t* row_begin, offset_t rows, offse
     return {low, steps - low};
 }
 
+// Its row on the host, where offsets may be anything: no sum of theirs overflows.
+constexpr offset_t merge_row(const offset_t* row_begin, offset_t rows, offset_t nonzeros, offset_t steps)
+{
+    offset_t low = steps > nonzeros ? steps - nonzeros : 0;
+    offset_t high = steps < rows ? steps : rows;
+    while (low < high) {
+        const offset_t middle = low + (high - low) / 2;
+        if (row_begin[middle + 1] < steps - middle) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
 // The steps of each piece but the last ones, which may be shorter or empty.
 inline offset_t steps_per_part(offset_t rows, offset_t nonzeros, offset_t parts)
 {

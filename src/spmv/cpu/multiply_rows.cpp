@@ -15,9 +15,8 @@ template <class M>
 prim::MergePoint part_begin(const CpuQueue& q, const CsrView<M>& a, int part)
 {
     const offset_t work = a.rows + a.nonzeros;
-    const offset_t row = prim::merge_point(a.row_begin, a.rows, a.nonzeros,
-                                           work / q.threads * part + work % q.threads * part / q.threads)
-                             .row;
+    const offset_t row =
+        prim::merge_row(a.row_begin, a.rows, a.nonzeros, work / q.threads * part + work % q.threads * part / q.threads);
     return {row, a.row_begin[row]};
 }
 

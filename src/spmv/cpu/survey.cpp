@@ -155,8 +155,9 @@ Survey sample(const CpuQueue& q, const CsrView<M>& a)
     index_t seen = 0, steady = 0;
 #pragma omp parallel for num_threads(q.threads) schedule(static) reduction(max : longest) reduction(+ : seen, steady)
     for (int p = 0; p < places; ++p) {
-        const auto row = static_cast<index_t>(std::min<offset_t>(
-            a.rows - 1, prim::merge_point(a.row_begin, a.rows, a.nonzeros, (a.rows + a.nonzeros) / places * p).row));
+        const auto row =
+            static_cast<index_t>(std::min<offset_t>(a.rows - 1, prim::merge_row(a.row_begin, a.rows, a.nonzeros,
+                                                                                (a.rows + a.nonzeros) / places * p)));
         const index_t last = std::min(a.rows, row + rows_at_place);
         const Survey some = lengths_of(a, row, last);
         longest = std::max(longest, some.row.longest);
