@@ -20,7 +20,7 @@ MUTANTS = [
     mutant("huge: columns are counted one by one", "matrix", "src/matrix/features.cpp", "if (a.cols > few * a.nonzeros)", "if (a.cols < few * a.nonzeros)", WIDE, [1]),
     # large strides
     mutant("strides: x of many right-hand sides in 32 bits", "sptrsv", "src/sptrsv/solve/cuda/solve_many.cu", "sides.x[row * sides.x_row + lane * sides.x_col] = x;", "sides.x[static_cast<unsigned>(row * sides.x_row + lane * sides.x_col)] = x;", "*RightHandSides30BitsApart/cuda*", [1, 2, 3]),
-    mutant("strides: rows of C in 32 bits", "spmm", "src/spmm/cuda/operands.cuh", "C* to = o.c + row * o.c_row + j * o.c_col;", "C* to = o.c + static_cast<unsigned>(row * o.c_row + j * o.c_col);", "*LinesFourGibibytesApart/cuda*", [1, 2]),
+    mutant("strides: rows of C in 32 bits", "spmm", "src/spmm/cuda/operands.cuh", "Entry* to = o.c + row * o.c_row + j * o.c_col;", "Entry* to = o.c + static_cast<unsigned>(row * o.c_row + j * o.c_col);", "*LinesFourGibibytesApart/cuda*", [1, 2]),
     # combinations of options
     mutant("combined: a unit diagonal is stored below an upper triangle", "sptrsv", "src/sptrsv/analysis/triangle.cpp", "} else if (!s.unit_diagonal) {", "} else if (!s.unit_diagonal || (s.upper && s.transpose && s.ignore_other_side)) {", "*EveryForm*/cpu*", [1]),
     mutant("combined: new values of sorted coordinates, transposed, are not taken", "spmv", "src/spmv/spmv.cpp", "    s.a = a;\n    if (!fresh.empty())", "    if (!(s.transposed() && s.features.format == Format::coo)) s.a = a;\n    if (!fresh.empty())", COMBINED, [1, 2]),

@@ -59,7 +59,7 @@ MUTANTS = [
     spmm("scale: factors in the order of panels", "src/spmm/cuda/panels.cuh", "const RowFactor<V, C> scaled(o, row);", "const RowFactor<V, C> scaled(o, position);", filter=SCALE),
     spmm("scale: tiles without factors", "src/spmm/cuda/multiply_tiles.cu", "o.alpha * scaled(left)", "o.alpha * left", filter=SCALE),
     spmm("scale: split dense panels without factors", "src/spmm/cuda/multiply_dense.cu", "Narrow<Entry>::from(o.alpha * scaled(left))", "Narrow<Entry>::from(o.alpha * left)", filter=SCALE),
-    spmm("scale: vectors of a CPU without factors", "src/spmm/cpu/multiply_rows.cpp", "sum *= o.row_scale[row];", "sum *= 1;", filter="*SpmmScaleOn*/cpu*"),
+    spmm("scale: vectors of a CPU without factors", "src/spmm/cpu/multiply_rows.cpp", "sum[v] *= o.row_scale[row];", "sum[v] *= 1;", filter="*SpmmScaleOn*/cpu*"),
     spmm("scale: any factor is taken", "src/spmm/row_scale.hpp", "std::frexp(factor, &exponent) == 0.5f", "std::frexp(factor, &exponent) != 0", filter="*SpmmScaleOn.WrongFactors*/cpu*"),
     spmm("scale: members of a team have the first rows' factors", "src/spmm/team/team.cpp", "all.subspan(static_cast<std::size_t>(m.part.first_line),", "all.subspan(0,", test="spmm_multi", filter="*RowsHaveTheirFactors*"),
     spmm("narrow: 65520 counts as below 65536", "src/matrix/narrow_steps.hpp", "bits + (std::uint64_t{1} << (51 - HalfRange<V>::fraction_bits))", "bits", test="matrix", filter="*NarrowOn.ScalesRowsThatNeedIt/cpu*"),
