@@ -3,6 +3,7 @@
 #include "prim/merge_path.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "prim/arrays.hpp"
@@ -63,6 +64,28 @@ std::vector<prim::MergePoint> plain_points(const std::vector<offset_t>& row_begi
     std::vector<prim::MergePoint> point;
     for (offset_t p = 0; p <= parts; ++p) point.push_back(walk[static_cast<std::size_t>(std::min(steps, p * each))]);
     return point;
+}
+
+TEST(MergeRow, IsThatOfTheWalk)
+{
+    const auto begin = begins({3, 0, 0, 7, 1, 0, 12});
+    const auto walk = plain_walk(begin);
+    for (offset_t steps = 0; steps < std::ssize(walk); ++steps)
+        EXPECT_EQ(prim::merge_row(begin.data(), 7, begin.back(), steps), walk[static_cast<std::size_t>(steps)].row);
+}
+
+// Offsets of a matrix that nobody has checked.
+TEST(MergeRow, AnyOffsetsGiveARowOfTheMatrix)
+{
+    constexpr offset_t largest = std::numeric_limits<offset_t>::max(), least = std::numeric_limits<offset_t>::min();
+    for (const offset_t wrong : {least, offset_t{-1}, offset_t{1000}, largest}) {
+        const std::vector<offset_t> begin{0, wrong, wrong, 5};
+        for (offset_t steps = 0; steps <= 8; ++steps) {
+            const offset_t row = prim::merge_row(begin.data(), 3, 5, steps);
+            EXPECT_GE(row, 0);
+            EXPECT_LE(row, 3);
+        }
+    }
 }
 
 class MergePathOn : public test::OnBackend {};
