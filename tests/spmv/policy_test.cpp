@@ -249,28 +249,52 @@ TEST(ChooseSpmv, TriesSlicesOfShortRowsAndSortsUnevenOnes)
     EXPECT_EQ(slices_to_try(rows(33, 10000)), Slices::none);
 }
 
-TEST(ChooseSpmv, TriesKernelsOnLargeMatricesOnly)
-{
-    const CpuQueue q(1);
-    for (const index_t rows : {1000, 100'000}) {
-        std::vector<offset_t> row_begin{0};  // rows of 1 to 7 nonzeros in the first columns
-        std::vector<index_t> col;
+// Rows of 1 to 7 nonzeros in the first columns.
+struct ShortRows {
+    explicit ShortRows(index_t rows)
+    {
         for (index_t i = 0; i < rows; ++i) {
             for (index_t k = 0; k <= i % 7; ++k) col.push_back(k);
             row_begin.push_back(std::ssize(col));
         }
-        const std::vector<double> value(col.size(), 1.0);
-        const CsrView<double> a{.rows = rows,
-                                .cols = 7,
-                                .nonzeros = std::ssize(col),
-                                .row_begin = row_begin.data(),
-                                .col = col.data(),
-                                .value = value.data()};
-        const KernelTrial tried = try_kernels<double>(q, a, Slices::sorted);
+        value.assign(col.size(), 1.0);
+    }
+    CsrView<double> view() const
+    {
+        return {.rows = static_cast<index_t>(std::ssize(row_begin) - 1),
+                .cols = 8,
+                .nonzeros = std::ssize(col),
+                .row_begin = row_begin.data(),
+                .col = col.data(),
+                .value = value.data()};
+    }
+    std::vector<offset_t> row_begin{0};
+    std::vector<index_t> col;
+    std::vector<double> value;
+};
+
+TEST(ChooseSpmv, TriesKernelsOnLargeMatricesOnly)
+{
+    const CpuQueue q(1);
+    for (const index_t rows : {1000, 100'000}) {
+        const ShortRows a(rows);
+        const KernelTrial tried = try_kernels<double>(q, a.view(), Slices::sorted);
         for (std::size_t lane = 0; lane < 3; ++lane) EXPECT_EQ(tried.rows[lane]<RowCosts::never, rows> 1000);
         for (const double cost : tried.rows) EXPECT_GT(cost, 0);
         EXPECT_EQ(tried.sell < RowCosts::never, tried.rows[3] < RowCosts::never) << "both need vector instructions";
     }
+}
+
+// A second trial would give other times, and perhaps another kernel, which adds in another order.
+TEST(ChooseSpmv, RemembersATrial)
+{
+    ShortRows a(25'600);
+    const CpuQueue q(1);
+    const KernelTrial first = try_kernels<double>(q, a.view(), Slices::none);
+    EXPECT_EQ(try_kernels<double>(q, a.view(), Slices::none).rows, first.rows);
+    EXPECT_NE(try_kernels<double>(q, a.view(), Slices::in_order).rows, first.rows) << "another question";
+    a.col[static_cast<std::size_t>(a.row_begin[100])] = 7;
+    EXPECT_NE(try_kernels<double>(q, a.view(), Slices::none).rows, first.rows) << "another pattern";
 }
 
 // Parts inside one row have nothing to multiply: their times would be noise.

@@ -4,9 +4,15 @@
 // cannot know are its own lengths and columns. Every part is multiplied once by each kernel, because a branch predictor
 // learns lengths that it sees again, and after its data and x were read once, because the first kernel would otherwise
 // pay for the others. The parts that took longest do not count: a thread may have been interrupted there.
+//
+// A trial is remembered, so that all plans of a process for one pattern choose the same kernel and give the same bits.
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <mutex>
 #include <numeric>
+#include <optional>
+#include <unordered_map>
 
 #include "device/calibrate.hpp"
 #include "spmv/cpu/stretch.hpp"
@@ -78,13 +84,11 @@ double cost_of_parts(std::array<double, parts> seconds, offset_t part_steps)
     return sum / static_cast<double>(parts_that_count * part_steps) * 1e9;
 }
 
-}  // namespace
-
+// Seconds of all kernels on parts of the matrix; nothing where a part is inside a very long row.
 template <class V, class M>
-KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices)
+KernelTrial try_on_parts(const CpuQueue& q, const CsrView<M>& a, Slices slices)
 {
     const offset_t work = a.rows + a.nonzeros;
-    if (work < worth_trying || !may_calibrate()) return {};
     const offset_t part_steps = std::min(most_steps, work / (2 * parts));
     Buffer<V> x(q, a.cols), y(q, a.rows);
     std::fill_n(x.data(), a.cols, V(1));
@@ -107,6 +111,58 @@ KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices)
                    [&](const auto& of_parts) { return cost_of_parts(of_parts, part_steps); });
     costs.sell = cost_of_parts(of_slices, part_steps);
     return costs;
+}
+
+// A number for the types, the slices and the pattern, from 256 of its rows: two patterns with the same number share a
+// trial, which may cost speed and nothing else.
+template <class V, class M>
+std::uint64_t fingerprint(const CsrView<M>& a, Slices slices)
+{
+    std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+    const auto add = [&](std::int64_t number) { hash = (hash ^ static_cast<std::uint64_t>(number)) * 1099511628211u; };
+    for (const std::int64_t number : {std::int64_t{sizeof(V)}, std::int64_t{sizeof(M)}, std::int64_t(slices),
+                                      std::int64_t{a.rows}, std::int64_t{a.cols}, std::int64_t{a.nonzeros}})
+        add(number);
+    for (std::int64_t sample = 0; sample < 256; ++sample) {
+        const std::int64_t row = sample * a.rows / 256;
+        add(a.row_begin[row]);
+        if (a.row_begin[row] < a.row_begin[row + 1]) add(a.col[a.row_begin[row]]);
+    }
+    return hash;
+}
+
+class Trials {
+public:
+    std::optional<KernelTrial> find(std::uint64_t pattern)
+    {
+        const std::lock_guard lock(mutex_);
+        const auto place = of_pattern_.find(pattern);
+        return place != of_pattern_.end() ? std::optional(place->second) : std::nullopt;
+    }
+
+    // What is kept, which is another thread's trial if that was first.
+    KernelTrial keep(std::uint64_t pattern, const KernelTrial& trial)
+    {
+        const std::lock_guard lock(mutex_);
+        return of_pattern_.size() < most ? of_pattern_.try_emplace(pattern, trial).first->second : trial;
+    }
+
+private:
+    static constexpr std::size_t most = 65536;  // some megabytes
+    std::mutex mutex_;
+    std::unordered_map<std::uint64_t, KernelTrial> of_pattern_;
+};
+
+}  // namespace
+
+template <class V, class M>
+KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices)
+{
+    static Trials trials;
+    if (a.rows + a.nonzeros < worth_trying || !may_calibrate()) return {};
+    const std::uint64_t pattern = fingerprint<V>(a, slices);
+    const std::optional<KernelTrial> known = trials.find(pattern);
+    return known ? *known : trials.keep(pattern, try_on_parts<V>(q, a, slices));
 }
 
 template KernelTrial try_kernels<float>(const CpuQueue&, const CsrView<float>&, Slices);
