@@ -91,6 +91,7 @@ function(tulle_module name)
     add_library(${target} OBJECT ${stories})
   elseif(name STREQUAL "io" AND TULLE_BUILD_FUZZ)      # so have readers that are fuzzed, and work to do
     add_library(${target} OBJECT ${stories})
+    target_compile_options(${target} PRIVATE -O1)
     tulle_precompile(${target} HEADERS ${TULLE_STANDARD_HEADERS})
     tulle_unity(${target})
   else()

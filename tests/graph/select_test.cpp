@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <span>
 
 #include "support/backends.hpp"
 #include "support/battery.hpp"
@@ -68,13 +69,13 @@ Listed filtered(const HostCsr<V>& a, const Select& s)
     for (const auto& [i, j, v] : a.entries())
         if (s.triangle == Triangle::whole || (s.triangle == Triangle::lower ? j < i : j > i))
             inside.emplace_back(i, j, static_cast<double>(v));
-    for (index_t i = 0; i < a.rows; ++i) {
+    for (auto row = inside.begin(), next = row; row != inside.end(); row = next) {
+        next = std::find_if(row, inside.end(), [&](const auto& e) { return std::get<0>(e) != std::get<0>(*row); });
         std::vector<double> size;
-        for (const auto& [r, c, v] : inside)
-            if (r == i) size.push_back(std::abs(v));
+        for (const auto& [r, c, v] : std::span(row, next)) size.push_back(std::abs(v));
         const double cutoff = cutoff_of(s, size);
-        for (const auto& [r, c, v] : inside)
-            if (r == i && std::abs(v) >= cutoff) stay.emplace_back(r, c, v);
+        for (const auto& [r, c, v] : std::span(row, next))
+            if (std::abs(v) >= cutoff) stay.emplace_back(r, c, v);
     }
     return stay;
 }
