@@ -72,7 +72,7 @@ function(tulle_module name)
     return()
   endif()
 
-  # Beside a simulated GPU, the CPU's steps (cpu/, sim/) and the rest are two targets: only those have work to do. A kernel has little of its own, as nearly all
+  # Beside a simulated GPU, the CPU's steps (cpu/, sim/) and the rest are two targets, as TULLE_HOST_KERNEL_FLAGS are not for those: they have work to do. A kernel has little of its own, as nearly all
   # of a simulated GPU's time is the simulator's, and what sanitizers add to its code takes a compiler four times as long to optimise as to write down.
   # Kernels run one after the other there, so that counters need no atomics.
   set(watched "")
@@ -91,6 +91,7 @@ function(tulle_module name)
     add_library(${target} OBJECT ${stories})
   elseif(name STREQUAL "io" AND TULLE_BUILD_FUZZ)      # so have readers that are fuzzed, and work to do
     add_library(${target} OBJECT ${stories})
+    target_compile_options(${target} PRIVATE -O1)
     tulle_precompile(${target} HEADERS ${TULLE_STANDARD_HEADERS})
     tulle_unity(${target})
   else()

@@ -36,10 +36,6 @@ if(TULLE_SANITIZE)
   endif()
   target_compile_options(tulle_flags INTERFACE "$<${tulle_watched}:-fsanitize=${TULLE_SANITIZE}>")
   target_link_options(tulle_flags INTERFACE -fsanitize=${TULLE_SANITIZE})
-  find_program(TULLE_LLD ld.lld)
-  if(TULLE_LLD AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    target_link_options(tulle_flags INTERFACE -fuse-ld=lld)      # a third of the time for programs of this size
-  endif()
   if(TULLE_SANITIZE MATCHES "undefined")
     if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
       target_link_options(tulle_flags INTERFACE -rtlib=compiler-rt --unwindlib=libgcc)      # products of 128 bits that are checked: libgcc has no such function
@@ -49,6 +45,12 @@ if(TULLE_SANITIZE)
 endif()
 if(TULLE_COVERAGE)      # what is counted: tulle_module()
   target_link_options(tulle_flags INTERFACE --coverage)
+endif()
+if(TULLE_SANITIZE OR TULLE_COVERAGE)
+  find_program(TULLE_LLD ld.lld)
+  if(TULLE_LLD AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_link_options(tulle_flags INTERFACE -fuse-ld=lld)      # a third of the time for programs of this size
+  endif()
 endif()
 
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)      # modules in other folders link what is found here

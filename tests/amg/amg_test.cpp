@@ -121,7 +121,8 @@ TULLE_ON_BACKENDS(AmgOn);
 // Not on simulated GPUs and before sanitizers: too large.
 TEST(Amg, NeedsAsManyIterationsOnEveryGrid)
 {
-    if (simt::under_tsan || simt::under_asan) GTEST_SKIP() << "counts iterations on large grids: slow here";
+    if (build::simulated || simt::under_tsan || simt::under_asan)
+        GTEST_SKIP() << "counts iterations on large grids: slow here";
     const Context c = Context::cpu(2);
     const int small = iterations_on(c, laplacian<double>(16, 16, 16)),
               large = iterations_on(c, laplacian<double>(48, 48, 48));
@@ -151,7 +152,9 @@ TEST_P(AmgOn, IsSymmetricAndPositiveDefinite)
     const Context c = ctx();
     const auto a = laplacian<double>(7, 6, 5, 0.1);
     const auto there = to_device(c, a.view());
+    unsigned number = 2;
     for (const auto& o : all_options) {
+        if (!test::has_turn(number++)) continue;
         SCOPED_TRACE(to_text(o.smoother));
         const auto plan = Plan<double>::make(c, there.view(), o);
         expect_symmetric(c, plan);
@@ -259,7 +262,8 @@ TEST_P(AmgOn, ClassicalCoarseningIsTheSameAsOnOneThread)
 // Not on simulated GPUs and before sanitizers: too large.
 TEST(Amg, ClassicalCoarseningNeedsFewIterations)
 {
-    if (simt::under_tsan || simt::under_asan) GTEST_SKIP() << "counts iterations on large grids: slow here";
+    if (build::simulated || simt::under_tsan || simt::under_asan)
+        GTEST_SKIP() << "counts iterations on large grids: slow here";
     const Context c = Context::cpu(2);
     const Options o{.coarsening = Coarsening::classical};
     EXPECT_LE(iterations_on(c, laplacian<double>(32, 32, 32), o), 14);
@@ -300,6 +304,7 @@ TEST_P(AmgOn, UpdatesValuesAsANewPlanWould)
 {
     const Context c = ctx();
     const auto a = laplacian<double>(8, 7, 6);
+    unsigned number = 0;
     auto scaled = a, other = a;
     for (double& v : scaled.value) v *= 4;
     for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i)
@@ -310,6 +315,7 @@ TEST_P(AmgOn, UpdatesValuesAsANewPlanWould)
          std::vector<std::pair<Coarsening, Smoother>>{{Coarsening::aggregation, Smoother::chebyshev},
                                                       {Coarsening::aggregation, Smoother::gauss_seidel},
                                                       {Coarsening::classical, Smoother::chebyshev}}) {
+        if (!test::has_turn(number++)) continue;
         const Options o{.coarsening = coarsening, .smoother = smoother, .coarse_rows = 20};
         auto plan = Plan<double>::make(c, first.view(), o);
         const auto r = test::test_vector<double>(a.rows, test::Values::integers, 3);
@@ -524,7 +530,8 @@ TEST_P(AmgOn, TranslationsAreTheUsualNearNullSpace)
 // Not on simulated GPUs and before sanitizers: too large. PyAMG with the same modes: docs/design/amg.md.
 TEST(Amg, RigidBodyModesKeepIterationsOfElasticityFew)
 {
-    if (simt::under_tsan || simt::under_asan) GTEST_SKIP() << "counts iterations on large grids: slow here";
+    if (build::simulated || simt::under_tsan || simt::under_asan)
+        GTEST_SKIP() << "counts iterations on large grids: slow here";
     const Context c = Context::cpu(2);
     const auto e = elasticity(c, "40,40");
     const auto with = Plan<double>::make(c, e.a.view(), {.unknowns_per_node = 2}, e.modes.view()),

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <span>
 
 #include "support/backends.hpp"
 #include "support/battery.hpp"
@@ -68,13 +69,13 @@ Listed filtered(const HostCsr<V>& a, const Select& s)
     for (const auto& [i, j, v] : a.entries())
         if (s.triangle == Triangle::whole || (s.triangle == Triangle::lower ? j < i : j > i))
             inside.emplace_back(i, j, static_cast<double>(v));
-    for (index_t i = 0; i < a.rows; ++i) {
+    for (auto row = inside.begin(), next = row; row != inside.end(); row = next) {
+        next = std::find_if(row, inside.end(), [&](const auto& e) { return std::get<0>(e) != std::get<0>(*row); });
         std::vector<double> size;
-        for (const auto& [r, c, v] : inside)
-            if (r == i) size.push_back(std::abs(v));
+        for (const auto& [r, c, v] : std::span(row, next)) size.push_back(std::abs(v));
         const double cutoff = cutoff_of(s, size);
-        for (const auto& [r, c, v] : inside)
-            if (r == i && std::abs(v) >= cutoff) stay.emplace_back(r, c, v);
+        for (const auto& [r, c, v] : std::span(row, next))
+            if (std::abs(v) >= cutoff) stay.emplace_back(r, c, v);
     }
     return stay;
 }
@@ -97,6 +98,25 @@ TEST_P(SelectOn, KeepsWhatTheRuleSays)
             EXPECT_EQ(entries_of(host_of(c, select(c, there.view(), s))), filtered(a, s));
         }
     }
+    const auto close = csr_of<double>(1, 3, {{0, 0, 1.0}, {0, 1, std::nextafter(1.0, 2.0)}, {0, 2, 1.0}});
+    const Csr<double> there = to_device(c, close.view());
+    EXPECT_EQ(select(c, there.view(), {.most_per_row = 1}).nonzeros(), 1) << "magnitudes differ in the last bit";
+}
+
+// A row with few products, none of which stays, before one with so many that all places are added up.
+TEST_P(SelectOn, RowsWithFewProductsLeaveNothingToOthers)
+{
+    const Context c = ctx();
+    const auto a = matrix_where<double>(2, 40, Values::reals, 1, [](index_t i, index_t j) { return i == 1 || j == 0; });
+    const auto b = matrix_where<double>(40, 400, Values::reals, 2, [](index_t i, index_t j) { return i > 0 || j < 2; });
+    auto first = a, second = b;
+    first.value.assign(a.value.size(), 1.0);
+    second.value.assign(b.value.size(), 1.0);
+    first.value[1] = 0;  // of the second row, for the two entries of the first row of B
+    const Csr<double> on_a = to_device(c, first.view()), on_b = to_device(c, second.view());
+    const Csr<double> got = multiply_select(c, Semiring::plus_times, on_a.view(), on_b.view(), {.threshold = 20});
+    for (const auto& [i, j, v] : host_of(c, got).entries()) EXPECT_EQ(v, 39.0) << i << ", " << j;
+    EXPECT_EQ(got.nonzeros(), 400);
 }
 
 template <class V>
@@ -128,8 +148,9 @@ void compare_products_of_blocks(const Context& c)
     const auto b =
         matrix_where<V>(150, 271, Values::integers, 2, [](index_t i, index_t j) { return i / 75 == j / 137; });
     const auto whole = host_of(c, spgemm::multiply(c, a.view(), b.view()));
-    for (const Select& s : {Select{.threshold = 300}, Select{.threshold = 300, .most_per_row = 5},
-                            Select{.threshold = 200, .most_per_row = 20, .recover = 30, .recover_share = 0.9},
+    // Sums are about 60 in size: every block has some at each threshold but the last.
+    for (const Select& s : {Select{.threshold = 60}, Select{.threshold = 60, .most_per_row = 5},
+                            Select{.threshold = 80, .most_per_row = 20, .recover = 30, .recover_share = 0.9},
                             Select{.threshold = 900, .recover = 40, .recover_share = 1}})
         EXPECT_EQ(entries_of(host_of(c, multiply_select(c, Semiring::plus_times, a.view(), b.view(), s))),
                   filtered(whole, s))

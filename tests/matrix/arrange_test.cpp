@@ -204,15 +204,16 @@ TEST(Arrange, SameBitsForAnyNumberOfThreads)
                              static_cast<float>(unit(hash_of(3, k))));
     const HostCsr<float> host = csr_of<float>(rows, cols, entries);
     const Indices by_row = random_permutation(rows, 4), by_col = random_permutation(cols, 5);
+    const Entries<float> sorted = in_order(host.entries()), sums = summed(host.entries()),
+                         moved = permuted(host.entries(), by_row, by_col);
     for (const int threads :
          build::simulated ? std::vector{4} : std::vector{1, 2, 4, 7}) {  // no GPU here: elsewhere is time for all
         SCOPED_TRACE(threads);
         const Context c = Context::cpu(threads);
         const Csr<float> a = to_device(c, host.view());
-        EXPECT_TRUE(is_csr(c, sort_rows(c, a.view()), rows, cols, in_order(host.entries()), true, false));
-        EXPECT_TRUE(is_csr(c, sum_duplicates(c, a.view()), rows, cols, summed(host.entries()), true, true));
-        EXPECT_TRUE(is_csr(c, permute_by(c, a.view(), by_row, by_col), rows, cols,
-                           permuted(host.entries(), by_row, by_col), true, false));
+        EXPECT_TRUE(is_csr(c, sort_rows(c, a.view()), rows, cols, sorted, true, false));
+        EXPECT_TRUE(is_csr(c, sum_duplicates(c, a.view()), rows, cols, sums, true, true));
+        EXPECT_TRUE(is_csr(c, permute_by(c, a.view(), by_row, by_col), rows, cols, moved, true, false));
         Indices twice = by_row;
         twice[rows - 1000] = twice[100];
         EXPECT_THROW((void)permute_by(c, a.view(), twice, {}), ValueError);

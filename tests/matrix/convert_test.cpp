@@ -417,19 +417,20 @@ TEST(Convert, SameBitsForAnyNumberOfThreads)
         entries.emplace_back(static_cast<index_t>(below(hash_of(1, k), rows)),
                              static_cast<index_t>(below(hash_of(2, k), cols)), unit(hash_of(3, k)));
     const HostCsr<double> host = csr_of<double>(rows, cols, entries);
+    const Entries<double> sorted = in_order(entries), turned = in_order(swapped(host.entries())),
+                          sums = summed(host.entries());
     for (const int threads :
          build::simulated ? std::vector{4} : std::vector{1, 2, 4, 7}) {  // no GPU here: elsewhere is time for all
         SCOPED_TRACE(threads);
         const Context c = Context::cpu(threads);
         const Csr<double> a = to_device(c, host.view());
         EXPECT_TRUE(is_csr(c, to_csr(c, view_of(coo_of(c, rows, cols, entries, CooOrder::none, false))), rows, cols,
-                           in_order(entries), true, false));
-        EXPECT_TRUE(is_csr(c, transpose(c, a.view()), cols, rows, in_order(swapped(host.entries())), true, false));
-        EXPECT_TRUE(same_entries(in_order(entries_of(c, to_blocked_ell(c, a.view(), 16))), summed(host.entries())));
-        EXPECT_TRUE(same_entries(entries_of(c, to_dense(c, a.view(), Layout::col_major)), summed(host.entries())));
-        EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, view_of(to_dense(c, a.view(), Layout::col_major)))),
-                                 summed(host.entries())));
-        EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, view_of(to_csc(c, a.view())))), in_order(entries)));
+                           sorted, true, false));
+        EXPECT_TRUE(is_csr(c, transpose(c, a.view()), cols, rows, turned, true, false));
+        EXPECT_TRUE(same_entries(in_order(entries_of(c, to_blocked_ell(c, a.view(), 16))), sums));
+        EXPECT_TRUE(same_entries(entries_of(c, to_dense(c, a.view(), Layout::col_major)), sums));
+        EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, view_of(to_dense(c, a.view(), Layout::col_major)))), sums));
+        EXPECT_TRUE(same_entries(entries_of(c, to_csr(c, view_of(to_csc(c, a.view())))), sorted));
     }
 }
 

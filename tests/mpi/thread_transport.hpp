@@ -3,6 +3,8 @@
 // Ranks as threads of one process, for tests without MPI.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -31,14 +33,19 @@ public:
     int ranks() const { return ranks_; }
     void put(int from, int to, int tag, std::vector<char> data)
     {
-        const std::lock_guard lock(mutex_);
-        mail_[{from, to, tag}].push_back(std::move(data));
+        {
+            const std::lock_guard lock(mutex_);
+            mail_[{from, to, tag}].push_back(std::move(data));
+        }
+        arrived_.notify_all();
     }
+    // Waits a little for a message: with more ranks than cores, those that ask again and again take the time of others.
     bool take(int from, int to, int tag, std::vector<char>& data)
     {
-        const std::lock_guard lock(mutex_);
-        if (code_ != 0) throw JobEnded{code_};
+        std::unique_lock lock(mutex_);
         auto& box = mail_[{from, to, tag}];
+        arrived_.wait_for(lock, std::chrono::microseconds(100), [&] { return code_ != 0 || !box.empty(); });
+        if (code_ != 0) throw JobEnded{code_};
         if (box.empty()) return false;
         data = std::move(box.front());
         box.pop_front();
@@ -46,13 +53,17 @@ public:
     }
     void end(int code)
     {
-        const std::lock_guard lock(mutex_);
-        code_ = code;
+        {
+            const std::lock_guard lock(mutex_);
+            code_ = code;
+        }
+        arrived_.notify_all();
     }
 
 private:
     int ranks_, code_ = 0;
     std::mutex mutex_;
+    std::condition_variable arrived_;
     std::map<std::tuple<int, int, int>, std::deque<std::vector<char>>> mail_;
 };
 

@@ -86,11 +86,12 @@ template <class V, class C>
             error = std::max(error, error_bound::of_sum(q.cols + 1, std::abs(factor) * dot.magnitude, 0, rounding) +
                                         rounding.unit * std::abs(score.back()));
         }
-        for (const long double s : score) total += std::exp(s - largest);
+        std::vector<long double> weight;  // of every nonzero once: exp takes most of the time
+        for (const long double s : score) total += weight.emplace_back(std::exp(s - largest));
         for (index_t c = 0; c < v.cols; ++c) {
             long double want = 0, magnitude = 0;
             for (std::size_t p = begin; p < end; ++p) {
-                const long double w = std::exp(score[p - begin] - largest) / total;
+                const long double w = weight[p - begin] / total;
                 const long double term = w * static_cast<long double>(v(std::get<1>(entries[p]), c));
                 want += term;
                 magnitude += std::abs(term);
