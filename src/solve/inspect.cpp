@@ -29,9 +29,9 @@ template <class V>
                      "look at the matrix with tulle validate --finite");
 }
 
-// Counts as those of InspectRows: a matrix with sorted rows, each entry once, by one thread. Rows come in ascending
-// order, so that the mirror images of the entries of column j are met one after the other: a position in each row
-// takes the place of searches.
+// Counts as those of InspectRows, and 1 for a matrix that is not symmetric: of sorted rows, each entry once, by one
+// thread. Rows come in ascending order, so that the entries right of a diagonal meet their mirror images one after the
+// other: a position in each row takes the place of searches.
 template <class V>
 class InspectSorted {
 public:
@@ -39,48 +39,53 @@ public:
         : a_(a),
           tolerance_(tolerance),
           next_(q, a.rows)
-    {
-        std::copy_n(a.row_begin, a.rows, next_.data());
-    }
+    {}
 
     void run(double (&found)[5])
     {
         std::fill_n(found, 5, 0.0);
         for (index_t i = 0; i < a_.rows; ++i) {
-            finite_ = true;
-            diagonal_ = 0;
-            for (offset_t k = a_.row_begin[i]; k < a_.row_begin[i + 1]; ++k) look(i, k, found[4]);
-            found[0] += finite_ ? 0 : 1;
-            found[1] += a_.row_begin[i] == a_.row_begin[i + 1] ? 1 : 0;
-            found[2] += diagonal_ == 0 ? 1 : 0;
-            found[3] += diagonal_ < 0 ? 1 : 0;
+            const offset_t begin = a_.row_begin[i], end = a_.row_begin[i + 1];
+            offset_t k = begin;
+            bool finite = true;
+            for (; k < end && a_.col[k] < i; ++k) {
+                finite = finite && vector::is_finite(a_.value[k]);
+                if (symmetric_) compare(i, a_.col[k], a_.value[k]);
+            }
+            const double diagonal = k < end && a_.col[k] == i ? static_cast<double>(a_.value[k++]) : 0.0;
+            next_.data()[i] = k;
+            for (; k < end; ++k) finite = finite && vector::is_finite(a_.value[k]);
+            found[0] += finite && vector::is_finite(diagonal) ? 0 : 1;
+            found[1] += begin == end ? 1 : 0;
+            found[2] += diagonal == 0 ? 1 : 0;
+            found[3] += diagonal < 0 ? 1 : 0;
         }
+        for (index_t i = 0; i < a_.rows && symmetric_; ++i) skip(i, a_.cols);
+        found[4] = symmetric_ ? 0 : 1;
     }
 
 private:
-    void look(index_t i, offset_t k, double& unlike)
+    // The entry (i, j) left of the diagonal and (j, i).
+    void compare(index_t i, index_t j, double here)
     {
-        const index_t j = a_.col[k];
-        const double here = a_.value[k];
-        if (!vector::is_finite(here)) finite_ = false;
-        if (j == i) diagonal_ = here;
-        const double there = j == i ? here : mirrored(i, j);
-        const double most = std::abs(here) + std::abs(there);
-        if (!(std::abs(here - there) <= tolerance_ * most)) unlike += 1;
+        skip(j, i);
+        offset_t& at = next_.data()[j];
+        const bool stored = at < a_.row_begin[j + 1] && a_.col[at] == i;
+        const double there = stored ? static_cast<double>(a_.value[at++]) : 0.0;
+        if (!(std::abs(here - there) <= tolerance_ * (std::abs(here) + std::abs(there)))) symmetric_ = false;
     }
-    // The entry (j, i); 0 if there is none.
-    double mirrored(index_t i, index_t j)
+    // Entries of row j before a column have no mirror images.
+    void skip(index_t j, index_t col)
     {
         offset_t& at = next_.data()[j];
-        const offset_t end = a_.row_begin[j + 1];
-        while (at < end && a_.col[at] < i) ++at;
-        return at < end && a_.col[at] == i ? static_cast<double>(a_.value[at]) : 0.0;
+        for (; at < a_.row_begin[j + 1] && a_.col[at] < col; ++at)
+            if (a_.value[at] != V(0)) symmetric_ = false;
     }
 
     CsrView<V> a_;
-    double tolerance_, diagonal_ = 0;
-    bool finite_ = true;
-    Buffer<offset_t> next_;
+    double tolerance_;
+    bool symmetric_ = true;
+    Buffer<offset_t> next_;  // of each row, right of its diagonal
 };
 
 // More threads search sooner than one goes through all rows.
@@ -98,6 +103,19 @@ void count_rows(const Queue& q, const CsrView<V>& a, double (&found)[5])
     download(q, result.data(), found, 5);
 }
 
+// Of a matrix in the memory of a CPU; others are not asked for it.
+template <class Queue, class V>
+offset_t count_positive(const Queue& q, const CsrView<V>& a)
+{
+    offset_t found = 0;
+    if constexpr (std::is_same_v<Queue, CpuQueue>) {
+#pragma omp parallel for num_threads(q.threads) schedule(static) reduction(+ : found)
+        for (offset_t k = 0; k < a.nonzeros; ++k) found += a.value[k] > V(0) ? 1 : 0;
+    }
+    (void)q;
+    return found;
+}
+
 }  // namespace
 
 template <class V>
@@ -112,7 +130,9 @@ Features inspect(const Context& ctx, const CsrView<V>& a)
             .symmetric = found[4] == 0,
             .empty_rows = static_cast<offset_t>(found[1]),
             .missing_diagonal = static_cast<offset_t>(found[2]),
-            .negative_diagonal = static_cast<offset_t>(found[3])};
+            .negative_diagonal = static_cast<offset_t>(found[3]),
+            .positive_values = ctx.run([&](const auto& q) { return count_positive(q, a); }),
+            .backend = ctx.backend()};
 }
 
 template Features inspect(const Context&, const CsrView<float>&);

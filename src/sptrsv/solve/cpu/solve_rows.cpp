@@ -166,7 +166,8 @@ void solve_sides(const Rows& rows, const RowValues<V>& values, index_t first, in
 
 // Rows first … last-1, one right-hand side without gaps.
 template <class V>
-[[gnu::noinline]] void solve_column(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const RhsView<V>& s)
+[[gnu::noinline]] void solve_column(const Rows& rows, const RowValues<V>& values, index_t first, index_t last,
+                                    const RhsView<V>& s)
 {
     const offset_t* begin = rows.begin.data();
     const index_t *row = rows.row.data(), *col = rows.col.data();
@@ -203,7 +204,8 @@ V sum_but_last(const V* value, const index_t* col, offset_t n, V start, const V*
 // The same bits where most rows end with the row before them: its unknown is taken from a register. A branch that is
 // predicted waits for nothing, a load would wait for the store before it.
 template <class V>
-[[gnu::noinline]] void solve_chain(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const RhsView<V>& s)
+[[gnu::noinline]] void solve_chain(const Rows& rows, const RowValues<V>& values, index_t first, index_t last,
+                                   const RhsView<V>& s)
 {
     const offset_t* begin = rows.begin.data();
     const index_t *row = rows.row.data(), *col = rows.col.data();
