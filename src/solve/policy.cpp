@@ -161,8 +161,8 @@ std::optional<Amg> parse_amg(std::string_view text)
 // Below so many rows the diagonal is as good.
 constexpr index_t least_multigrid = 1000;
 
-// On a CPU, setup and iterations of multigrid took as long as 110 to 160 iterations with IC(0) on large systems, and as
-// 240 to 370 on small ones, whose factors stay in the cache (docs/design/solve.md, "What comes first").
+// On a CPU, setup and iterations of multigrid took as long as 160 to 190 iterations with IC(0) on large systems, and as
+// 220 to 380 on small ones, whose factors stay in the cache (docs/design/solve.md, "What comes first").
 constexpr index_t small_system = 20'000, large_system = 300'000;
 constexpr offset_t multigrid_cost = 160, multigrid_cost_small = 800;
 
