@@ -236,9 +236,10 @@ std::vector<Choice> for_positive_definite(const Features& f, const Recipe& recip
     if (begins_with_multigrid(f, recipe)) return all;
     Choice cheap{Method::cg, factors, 0, "symmetric with a positive diagonal: a cheap setup first"};
     all.front().why = "more iterations were expected than multigrid is worth";
-    if (is_diffusion(f) && f.rows >= least_multigrid)
+    if (is_diffusion(f) && f.rows >= least_multigrid) {
         cheap.next_cost = f.rows < small_system ? multigrid_cost_small : multigrid_cost;
-    else all.erase(all.begin() + 1);  // tried to its end
+        cheap.why += concat(", multigrid where more than ", cheap.next_cost, " iterations are expected");
+    } else all.erase(all.begin() + 1);  // tried to its end
     all.insert(all.begin(), std::move(cheap));
     return all;
 }

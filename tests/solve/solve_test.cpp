@@ -725,6 +725,7 @@ TEST(Solve, PricesTheSetupOfMultigrid)
     f.positive_values = f.rows = 30'000;
     f.nonzeros = 150'000;
     EXPECT_EQ(choose(f, {}).next_cost, 160);
+    EXPECT_NE(choose(f, {}).why.find("multigrid where more than 160 iterations are expected"), std::string::npos);
     Features other = f;
     other.positive_values += 60'000;  // half of the values beside the diagonal: multigrid after a failure only
     EXPECT_EQ(name(choose(other, {})), "ic0");

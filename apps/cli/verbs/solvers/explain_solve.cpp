@@ -30,6 +30,8 @@ struct Tried {
     std::string fault = {};  // why it cannot be made
 
     bool converged() const { return report && report->converged(); }
+    // Whether a solve stays with it: it converges, with no more iterations than the next one costs.
+    bool suffices() const { return converged() && (choice.next_cost == 0 || report->iterations <= choice.next_cost); }
     double seconds() const { return report->setup_seconds + solve_seconds(); }
     double solve_seconds() const { return report->iterate_seconds + report->verify_seconds; }
     double iteration() const
@@ -102,9 +104,9 @@ Json to_json(const Tried& t)
 
 std::string conclusion(const std::vector<Tried>& all)
 {
-    const auto taken = std::find_if(all.begin(), all.end(), [](const Tried& t) { return t.converged(); });
+    const auto taken = std::find_if(all.begin(), all.end(), [](const Tried& t) { return t.suffices(); });
     if (taken == all.end()) return "  none converges alone\n";
-    const auto fastest = std::min_element(taken, all.end(), [](const Tried& x, const Tried& y) {
+    const auto fastest = std::min_element(all.begin(), all.end(), [](const Tried& x, const Tried& y) {
         return x.converged() && (!y.converged() || x.seconds() < y.seconds());
     });
     const auto name = [](const Tried& t) {
