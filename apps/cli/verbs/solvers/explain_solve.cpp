@@ -30,8 +30,6 @@ struct Tried {
     std::string fault = {};  // why it cannot be made
 
     bool converged() const { return report && report->converged(); }
-    // Whether a solve stays with it: it converges, with no more iterations than the next one costs.
-    bool suffices() const { return converged() && (choice.next_cost == 0 || report->iterations <= choice.next_cost); }
     double seconds() const { return report->setup_seconds + solve_seconds(); }
     double solve_seconds() const { return report->iterate_seconds + report->verify_seconds; }
     double iteration() const
@@ -104,7 +102,7 @@ Json to_json(const Tried& t)
 
 std::string conclusion(const std::vector<Tried>& all)
 {
-    const auto taken = std::find_if(all.begin(), all.end(), [](const Tried& t) { return t.suffices(); });
+    const auto taken = std::find_if(all.begin(), all.end(), [](const Tried& t) { return t.converged(); });
     if (taken == all.end()) return "  none converges alone\n";
     const auto fastest = std::min_element(all.begin(), all.end(), [](const Tried& x, const Tried& y) {
         return x.converged() && (!y.converged() || x.seconds() < y.seconds());
@@ -112,7 +110,8 @@ std::string conclusion(const std::vector<Tried>& all)
     const auto name = [](const Tried& t) {
         return fmt::format("{} with {}", to_text(t.choice.method), to_text(t.choice.preconditioner));
     };
-    std::string text = fmt::format("  a solve ends with {}: {}\n", name(*taken), taken->choice.why);
+    std::string text = fmt::format("  a solve {} with {}: {}\n", taken->choice.next_cost > 0 ? "begins" : "ends",
+                                   name(*taken), taken->choice.why);
     if (fastest != taken)
         text += fmt::format("  {} is {:.1f} times as fast here, setup included\n", name(*fastest),
                             taken->seconds() / fastest->seconds());
