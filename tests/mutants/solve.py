@@ -24,7 +24,7 @@ MUTANTS = [
     mutant("solve: a price for a preconditioner of the caller", "src/solve/policy.cpp", "c.next_cost = 0;", "", "Solve.PricesTheSetup*"),
     mutant("solve: no candidate after the first", "src/solve/loop.cpp", "return next_ < s_.candidates.size();", "return false;", CANDIDATES),
     mutant("solve: a later solve begins with the first candidate", "src/solve/solve.cpp", "s.failed = !report.converged();", "s.failed = true;", CANDIDATES),
-    mutant("solve: candidates forget the preconditioner of the recipe", "src/solve/policy.cpp", "        c.preconditioner = p;\n        kept", "        kept", CANDIDATES),
+    mutant("solve: candidates forget the preconditioner of the recipe", "src/solve/policy.cpp", "        c.preconditioner = p;\n        c.next_cost", "        c.next_cost", CANDIDATES),
     mutant("solve: any x is a least-squares solution", "src/solve/loop.cpp", "!is_least_squares()) return;", "is_least_squares()) return;", CANDIDATES),
     mutant("pass: the counter of blocks is not set back", "src/vector/cuda/pass.cuh", "            *space.arrived = 0;  // for the next pass\n", "", DOTS, test="vector"),
     mutant("pass of a CPU: the rest of a piece left out", "src/vector/cpu/pass.hpp", "for (int lane = 0; i < end; ++i, ++lane) add(i, lane);", "", DOTS, test="vector"),
