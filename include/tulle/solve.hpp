@@ -252,6 +252,9 @@ struct Features {
     offset_t empty_rows = 0;         ///< rows without entries
     offset_t missing_diagonal = 0;   ///< rows without a diagonal entry, or with a zero there
     offset_t negative_diagonal = 0;  ///< rows with a negative diagonal entry
+    offset_t positive_values = 0;    ///< values above zero, the diagonal included; counted on a CPU only
+    Backend backend = Backend::cpu;  ///< where the system is solved
+    bool near_null_space = false;    ///< the caller gives one
 };
 
 /// A method and a preconditioner, and the reason for them.
@@ -260,6 +263,9 @@ struct Choice {
     Preconditioner preconditioner = None{};  ///< the preconditioner
     int restart = 0;                         ///< of gmres; 0: that of the recipe
     std::string why;                         ///< one sentence
+    /// What setting up the next candidate and solving with it is expected to cost, in iterations of this one: where
+    /// more are expected to be left after an eighth of that, the next one goes on. 0: it goes on after a failure only.
+    offset_t next_cost = 0;
 };
 
 /// What is tried for a recipe, in this order: the next one where a preconditioner cannot be made, or a method fails or

@@ -3,6 +3,7 @@
 // What is seen of a matrix before a method is chosen: one pass over its rows.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "base/plural.hpp"
 #include "solve/state.hpp"
@@ -28,6 +29,93 @@ template <class V>
                      "look at the matrix with tulle validate --finite");
 }
 
+// Counts as those of InspectRows, and 1 for a matrix that is not symmetric: of sorted rows, each entry once, by one
+// thread. Rows come in ascending order, so that the entries right of a diagonal meet their mirror images one after the
+// other: a position in each row takes the place of searches.
+template <class V>
+class InspectSorted {
+public:
+    InspectSorted(const CpuQueue& q, const CsrView<V>& a, double tolerance)
+        : a_(a),
+          tolerance_(tolerance),
+          next_(q, a.rows)
+    {}
+
+    void run(double (&found)[5])
+    {
+        std::fill_n(found, 5, 0.0);
+        for (index_t i = 0; i < a_.rows; ++i) {
+            const offset_t begin = a_.row_begin[i], end = a_.row_begin[i + 1];
+            offset_t k = begin;
+            bool finite = true;
+            for (; k < end && a_.col[k] < i; ++k) {
+                finite = finite && vector::is_finite(a_.value[k]);
+                if (symmetric_) compare(i, a_.col[k], a_.value[k]);
+            }
+            const double diagonal = k < end && a_.col[k] == i ? static_cast<double>(a_.value[k++]) : 0.0;
+            next_.data()[i] = k;
+            for (; k < end; ++k) finite = finite && vector::is_finite(a_.value[k]);
+            found[0] += finite && vector::is_finite(diagonal) ? 0 : 1;
+            found[1] += begin == end ? 1 : 0;
+            found[2] += diagonal == 0 ? 1 : 0;
+            found[3] += diagonal < 0 ? 1 : 0;
+        }
+        for (index_t i = 0; i < a_.rows && symmetric_; ++i) skip(i, a_.cols);
+        found[4] = symmetric_ ? 0 : 1;
+    }
+
+private:
+    // The entry (i, j) left of the diagonal and (j, i).
+    void compare(index_t i, index_t j, double here)
+    {
+        skip(j, i);
+        offset_t& at = next_.data()[j];
+        const bool stored = at < a_.row_begin[j + 1] && a_.col[at] == i;
+        const double there = stored ? static_cast<double>(a_.value[at++]) : 0.0;
+        if (!(std::abs(here - there) <= tolerance_ * (std::abs(here) + std::abs(there)))) symmetric_ = false;
+    }
+    // Entries of row j before a column have no mirror images.
+    void skip(index_t j, index_t col)
+    {
+        offset_t& at = next_.data()[j];
+        for (; at < a_.row_begin[j + 1] && a_.col[at] < col; ++at)
+            if (a_.value[at] != V(0)) symmetric_ = false;
+    }
+
+    CsrView<V> a_;
+    double tolerance_;
+    bool symmetric_ = true;
+    Buffer<offset_t> next_;  // of each row, right of its diagonal
+};
+
+// More threads search sooner than one goes through all rows.
+constexpr int few_threads = 8;
+
+template <class Queue, class V>
+void count_rows(const Queue& q, const CsrView<V>& a, double (&found)[5])
+{
+    const double tolerance = sizeof(V) == 4 ? 1e-5 : 1e-10;
+    if constexpr (std::is_same_v<Queue, CpuQueue>)
+        if (a.sorted && a.unique && q.threads < few_threads) return InspectSorted<V>(q, a, tolerance).run(found);
+    vector::PassBuffer buffer(q, a.rows);
+    Buffer<double> result(q, 5);
+    run_pass(q, a.rows, InspectRows<V>{a, tolerance, result.data()}, buffer.space());
+    download(q, result.data(), found, 5);
+}
+
+// Of a matrix in the memory of a CPU; others are not asked for it.
+template <class Queue, class V>
+offset_t count_positive(const Queue& q, const CsrView<V>& a)
+{
+    offset_t found = 0;
+    if constexpr (std::is_same_v<Queue, CpuQueue>) {
+#pragma omp parallel for num_threads(q.threads) schedule(static) reduction(+ : found)
+        for (offset_t k = 0; k < a.nonzeros; ++k) found += a.value[k] > V(0) ? 1 : 0;
+    }
+    (void)q;
+    return found;
+}
+
 }  // namespace
 
 template <class V>
@@ -35,20 +123,16 @@ Features inspect(const Context& ctx, const CsrView<V>& a)
 {
     const trace::Phase phase{"inspect"};
     double found[5];
-    ctx.run([&](const auto& q) {
-        vector::PassBuffer buffer(q, a.rows);
-        Buffer<double> result(q, 5);
-        const double tolerance = sizeof(V) == 4 ? 1e-5 : 1e-10;
-        run_pass(q, a.rows, InspectRows<V>{a, tolerance, result.data()}, buffer.space());
-        download(q, result.data(), found, 5);
-    });
+    ctx.run([&](const auto& q) { count_rows(q, a, found); });
     if (found[0] > 0) refuse_values(ctx, a, static_cast<offset_t>(found[0]));
     return {.rows = a.rows,
             .nonzeros = a.nonzeros,
             .symmetric = found[4] == 0,
             .empty_rows = static_cast<offset_t>(found[1]),
             .missing_diagonal = static_cast<offset_t>(found[2]),
-            .negative_diagonal = static_cast<offset_t>(found[3])};
+            .negative_diagonal = static_cast<offset_t>(found[3]),
+            .positive_values = ctx.run([&](const auto& q) { return count_positive(q, a); }),
+            .backend = ctx.backend()};
 }
 
 template Features inspect(const Context&, const CsrView<float>&);

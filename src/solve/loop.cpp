@@ -252,8 +252,9 @@ private:
         for (offset_t k = 0; k < status.iterations; ++k) see(status.history[k]);
         status.iterations = 0;
         if (status.halt == Halt::none) put(status);
-        if (s_.iteration->keeps_x() && status.norm < 0.1 * told_) {
+        if (s_.iteration->keeps_x() && status.norm < 0.1 * told_ && report_.iterations >= told_at_ + least_told) {
             told_ = status.norm;
+            told_at_ = report_.iterations;
             check_point();
         }
         const double seconds = trace::now() - began_;
@@ -270,13 +271,18 @@ private:
         return s_.is_last() || stop().stagnation == 0 ? stop().stagnation : std::min(stop().stagnation, early_look);
     }
 
-    // Whether the iterations that are left will not do at the mean rate so far, and something else can be tried.
+    // Whether something else can be tried, and the iterations that are left will not do at the mean rate so far, or
+    // more of them are expected than the next candidate costs.
     bool is_too_slow() const
     {
-        const offset_t done = report_.iterations - began_at_;
-        if (s_.is_last() || done < early_look || report_.target == 0) return false;
+        const offset_t done = report_.iterations - began_at_, cost = s_.choice().next_cost;
+        if (s_.is_last() || report_.target == 0) return false;
         const double part = std::log(started_ / smallest_) / std::log(started_ / report_.target);
-        return static_cast<double>(done) > part * static_cast<double>(stop().iterations - began_at_);
+        const auto exceeds = [&](offset_t most) {
+            return static_cast<double>(done) > part * static_cast<double>(most);
+        };
+        return (done >= early_look && exceeds(stop().iterations - began_at_)) ||
+               (cost > 0 && done >= cost / looks_in_cost && exceeds(done + cost));
     }
 
     void see(double norm)
@@ -324,8 +330,10 @@ private:
     }
 
     static constexpr int most_attempts = 2;
-    static constexpr int most_futile = 10;       // beginnings after a halt that did not lead to a better x
-    static constexpr offset_t early_look = 500;  // iterations before a candidate can be given up
+    static constexpr int most_futile = 10;        // beginnings after a halt that did not lead to a better x
+    static constexpr offset_t early_look = 500;   // iterations before a candidate can be given up
+    static constexpr offset_t least_told = 16;    // iterations between check points: each is a product
+    static constexpr offset_t looks_in_cost = 8;  // part of the next one's cost before it can take over
 
     PlanState<V>& s_;
     std::span<const V> b_;
@@ -335,6 +343,7 @@ private:
     Report report_;
     double true_ = 0, best_ = 0;
     double told_ = std::numeric_limits<double>::infinity();  // residual of the last check point, as the method told it
+    offset_t told_at_ = 0;                                   // and the iterations until then
     double rounding_ = 0;                                    // residual that is no more than rounding
     double smallest_ = std::numeric_limits<double>::infinity();
     offset_t smallest_at_ = 0;

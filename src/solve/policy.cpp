@@ -161,6 +161,11 @@ std::optional<Amg> parse_amg(std::string_view text)
 // Below so many rows the diagonal is as good.
 constexpr index_t least_multigrid = 1000;
 
+// On a CPU, setup and iterations of multigrid took as long as 160 to 190 iterations with IC(0) on large systems, and as
+// 220 to 380 on small ones, whose factors stay in the cache (docs/design/solve.md, "What comes first").
+constexpr index_t small_system = 20'000, large_system = 300'000;
+constexpr offset_t multigrid_cost = 160, multigrid_cost_small = 800;
+
 bool needs_positive_definite(Method m)
 {
     return m == Method::cg || m == Method::pipelined_cg || m == Method::chebyshev || m == Method::minres;
@@ -206,13 +211,37 @@ Incomplete strong_factors(const Features& f)
     return p;
 }
 
-std::vector<Choice> for_positive_definite(const Features& f)
+// Nearly all values beside the diagonal are negative: multigrid with constants as its near-null space does its best.
+bool is_diffusion(const Features& f)
 {
-    const Preconditioner first = f.rows >= least_multigrid ? Preconditioner(Amg{}) : Preconditioner(Jacobi{});
-    return {{Method::cg, first, 0, "symmetric with a positive diagonal"},
-            {Method::cg, Incomplete{.kind = factor::Kind::ic0}, 0, "incomplete factors where the first was too weak"},
-            {Method::minres, Jacobi{}, 0, "symmetric, perhaps not positive definite"},
-            {Method::gmres, matched_factors, 0, "factors with fill-in"}};
+    const offset_t beside = f.nonzeros - f.rows, positive = f.positive_values - f.rows;
+    return 10 * positive <= beside;
+}
+
+// Where multigrid comes first: its setup is not priced, or its few iterations are sure to be worth it.
+bool begins_with_multigrid(const Features& f, const Recipe& recipe)
+{
+    if (f.backend != Backend::cpu || recipe.unknowns_per_node > 1 || f.near_null_space) return true;
+    return f.rows >= large_system && is_diffusion(f);
+}
+
+std::vector<Choice> for_positive_definite(const Features& f, const Recipe& recipe)
+{
+    const Preconditioner multigrid = f.rows >= least_multigrid ? Preconditioner(Amg{}) : Preconditioner(Jacobi{});
+    const Preconditioner factors = Incomplete{.kind = factor::Kind::ic0};
+    std::vector<Choice> all{{Method::cg, multigrid, 0, "symmetric with a positive diagonal"},
+                            {Method::cg, factors, 0, "incomplete factors where the first was too weak"},
+                            {Method::minres, Jacobi{}, 0, "symmetric, perhaps not positive definite"},
+                            {Method::gmres, matched_factors, 0, "factors with fill-in"}};
+    if (begins_with_multigrid(f, recipe)) return all;
+    Choice cheap{Method::cg, factors, 0, "symmetric with a positive diagonal: a cheap setup first"};
+    all.front().why = "more iterations were expected than multigrid is worth";
+    if (is_diffusion(f) && f.rows >= least_multigrid) {
+        cheap.next_cost = f.rows < small_system ? multigrid_cost_small : multigrid_cost;
+        cheap.why += concat(", multigrid where more than ", cheap.next_cost, " iterations are expected");
+    } else all.erase(all.begin() + 1);  // tried to its end
+    all.insert(all.begin(), std::move(cheap));
+    return all;
 }
 
 std::vector<Choice> for_symmetric()
@@ -239,6 +268,7 @@ void keep_methods(std::vector<Choice>& all, const Preconditioner& p)
         const bool known = std::any_of(kept.begin(), kept.end(), [&](const Choice& k) { return k.method == c.method; });
         if (known) continue;
         c.preconditioner = p;
+        c.next_cost = 0;
         kept.push_back(std::move(c));
     }
     all = std::move(kept);
@@ -317,7 +347,7 @@ std::vector<Choice> candidates(const Features& f, const Recipe& recipe)
     }
     if (recipe.preconditioner && is_flexible(*recipe.preconditioner))
         return {{Method::fgmres, *recipe.preconditioner, recipe.restart, "the K-cycle changes from step to step"}};
-    std::vector<Choice> all = is_positive(f) && f.symmetric ? for_positive_definite(f)
+    std::vector<Choice> all = is_positive(f) && f.symmetric ? for_positive_definite(f, recipe)
                               : f.symmetric                 ? for_symmetric()
                                                             : for_general(f);
     all.push_back({Method::gmres, strong_factors(f), long_restart, "almost complete factors, and a longer restart"});

@@ -81,7 +81,8 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& 
     require(a.rows == a.cols, [&] { return concat("A must be square, not ", a.rows, " x ", a.cols); });
     check(ctx, a);
     amg::check_nodes(a.rows, recipe.unknowns_per_node);
-    const Context few = ctx.for_work(a.nonzeros + a.rows);
+    Context few = ctx.for_work(a.nonzeros + a.rows);
+    if (few.backend() == Backend::cpu) few.deterministic();  // products tried beforehand cost more than they gain
     auto s = std::make_unique<State>(State{PlanState<V>{.ctx = few,
                                                         .a = a,
                                                         .wide = std::move(wide),
@@ -96,6 +97,7 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& 
                                                         .block_x = {},
                                                         .best = {},
                                                         .checked = {}}});
+    s->features.near_null_space = near_null_space.cols > 0;
     s->candidates = candidates(s->features, recipe);
     s->chosen = !recipe.preconditioner;
     s->system = std::make_unique<System<V>>(few, a);
@@ -150,7 +152,8 @@ void Plan<V>::update_values(const AnyCsr<V>& given)
     Buffer<offset_t> fresh;
     const auto a = matrix::renewed<CsrView<V>>(s.ctx, given, s.wide, fresh);
     matrix::require_same_size(matrix::size_of(s.a), matrix::size_of(a));
-    const Features features = inspect(s.ctx, a);
+    Features features = inspect(s.ctx, a);
+    features.near_null_space = s.features.near_null_space;
     s.usable = false;
     s.system->update_values(a);
     s.features = features;

@@ -7,6 +7,7 @@
 //              rows (analysis/analyze.cpp)
 //   select     a policy: the caller's, a cached one, by a model or by prediction (select/select.cpp, select/cache.cpp),
 //              or by timing candidates (select/search.cpp)
+//              One thread of a CPU needs neither: its rows are written at once (schedule/serial.cpp)
 //   schedule   what the policy's kernel works on: rows for the CPU and for many right-hand sides, tasks for the GPU
 //              (schedule/arrange.cpp, schedule/cuda/); values in their places, divided by the diagonal
 //   solve      one kernel (solve/)
@@ -15,6 +16,7 @@
 // each lives.
 #include "tulle/sptrsv.hpp"
 
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -29,6 +31,13 @@
 #include "tulle/trace.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
+
+// For one thread of a CPU, which solves row after row whatever the levels are: rows straight from what is stored, none
+// where an analysis has to sort them or to say what is wrong (analysis/analyze.cpp); and the features of such rows,
+// levels included, for those who ask (schedule/serial.cpp).
+template <class V>
+std::optional<Rows> extract_rows(const Context& ctx, const WideView<V>& a, const Options& options);
+Features features_of(const CpuQueue& host, const Rows& rows);
 
 template <class V>
 struct Plan<V>::State {
@@ -132,6 +141,36 @@ void solve_on(const CudaQueue& q, const Prepared<V>& p, const RhsView<V>& sides)
     else solve_tasks(q, p.tasks, p.task_values, p.shared, sides);
 }
 
+// Whether rows one after the other are the only choice.
+bool is_alone(const Limits& limits, const Options& options)
+{
+    return limits.backend == Backend::cpu && limits.threads == 1 && !options.force && options.cache.empty() &&
+           options.model.empty() && options.effort == Effort::model;
+}
+
+// What one thread solves with. Levels are not known.
+template <class State, class V>
+void prepare_alone(const WideView<V>& a, Rows rows, State& s)
+{
+    const CpuQueue q = s.ctx.host();
+    s.features = {.rows = rows.rows, .nonzeros = rows.nonzeros() + rows.rows};
+    s.choice = choose(s.features, {}, s.limits);
+    s.prepared.policy = s.choice.policy;
+    s.prepared.accuracy = s.options.accuracy;
+    s.prepared.row_values = {Buffer<V>(q, rows.nonzeros()), Buffer<V>(q, rows.rows)};
+    s.prepared.rows = std::move(rows);
+    set_values(s.ctx, as_rows(a).value, s.prepared);
+}
+
+// Finds the levels that prepare_alone() has left out.
+template <class State>
+void find_levels(State& s)
+{
+    if (s.features.levels > 0 || s.features.rows == 0) return;
+    s.features = features_of(s.ctx.host(), s.prepared.rows);
+    s.prepared.levels = s.features.levels;
+}
+
 }  // namespace
 
 template <class V>
@@ -149,18 +188,26 @@ Plan<V> Plan<V>::make(const Context& all, const AnyView<V>& given, const Options
     const Context ctx = all.for_work(as_rows(a).nonzeros + as_rows(a).rows);
     const Limits limits = limits_of(ctx);
     if (options.force) check_policy(*options.force, limits);
-    AnalysisState known = analyze_pattern(ctx, a, options);
-    const Selection selected = select(ctx, options, limits, type_name<V>, known);
     auto state = std::make_unique<State>(State{.ctx = ctx,
                                                .options = options,
                                                .narrow = !wide.empty(),
                                                .format = a.index(),
                                                .nonzeros = as_rows(a).nonzeros,
-                                               .features = known.features,
+                                               .features = {},
                                                .limits = limits,
-                                               .choice = selected.choice,
-                                               .note = selected.note,
+                                               .choice = {},
+                                               .note = {},
                                                .prepared = {}});
+    if (is_alone(limits, options))
+        if (std::optional<Rows> rows = extract_rows(ctx, a, options)) {
+            prepare_alone(a, std::move(*rows), *state);
+            return Plan(std::move(state));
+        }
+    AnalysisState known = analyze_pattern(ctx, a, options);
+    const Selection selected = select(ctx, options, limits, type_name<V>, known);
+    state->features = known.features;
+    state->choice = selected.choice;
+    state->note = selected.note;
     if (selected.settled || options.effort == Effort::model) {
         state->prepared = prepare(ctx, a, options, known, selected.choice.policy);
         return Plan(std::move(state));
@@ -247,11 +294,13 @@ const Policy& Plan<V>::policy() const
 template <class V>
 const Features& Plan<V>::features() const
 {
+    find_levels(*state_);
     return state_->features;
 }
 template <class V>
 index_t Plan<V>::levels() const
 {
+    find_levels(*state_);
     return state_->prepared.levels;
 }
 template <class V>
@@ -269,7 +318,7 @@ template <class V>
 std::string Plan<V>::describe() const
 {
     const State& s = *state_;
-    const Features& f = s.features;
+    const Features& f = features();
     std::string text =
         concat("sptrsv on ", s.ctx.name(), ": ", f.rows, plural(f.rows, " row, ", " rows, "), f.nonzeros,
                plural(f.nonzeros, " entry, ", " entries, "), s.options.uplo == Uplo::lower ? "lower" : "upper",

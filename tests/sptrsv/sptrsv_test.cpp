@@ -10,6 +10,8 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <tuple>
+#include <vector>
 
 #include "sptrsv/schemes.hpp"
 #include "sptrsv/triangles.hpp"
@@ -400,6 +402,34 @@ TEST_P(SptrsvOn, GivesTheSameBitsForAnyNumberOfThreads)
 }
 
 // Blocks of columns in registers, columns left over, and columns shared out to threads, serially and by levels.
+// One thread: rows are written without an analysis, and those that end with the row before them are solved by a loop of
+// their own. Levels, features and bits are those of plans that were analysed.
+TEST(Sptrsv, OneThreadSolvesWithoutAnAnalysis)
+{
+    const Context one = Context::cpu(1);
+    const index_t n = 1500;
+    std::vector<std::tuple<index_t, index_t, double>> e;
+    for (index_t i = 0; i < n; ++i)
+        for (const index_t j : {i - 40, i - 7, i - 5, i - 3, i - 2, i - 1, i, i + 1, i + 30})
+            if (j >= 0 && j < n && (j != i - 1 || i % 50 != 0)) e.emplace_back(i, j, j == i ? 9.0 : 1.0 / (3 + i % 5));
+    const HostCsr<double> a = csr_of<double>(n, n, e);
+    const auto b = vector_of<double>(n, 5);
+    for (const Uplo uplo : {Uplo::lower, Uplo::upper})
+        for (const Op op : {Op::none, Op::transpose})
+            for (const bool unit : {false, true}) {
+                Options o{.uplo = uplo, .op = op, .unit_diagonal = unit, .other_side = OtherSide::ignore};
+                const auto direct = Plan<double>::make(one, a.view(), o);
+                o.force = Policy{.kernel = Kernel::levels};
+                const auto analysed = Plan<double>::make(one, a.view(), o);
+                EXPECT_EQ(direct.policy().kernel, Kernel::serial);
+                EXPECT_EQ(run(one, direct, 0.7, b), run(one, analysed, 0.7, b));
+                EXPECT_EQ(direct.levels(), analysed.levels());
+                EXPECT_EQ(direct.features().nonzeros, analysed.features().nonzeros);
+                EXPECT_EQ(direct.features().level_longest, analysed.features().level_longest);
+                EXPECT_EQ(direct.features().dependency_nearness, analysed.features().dependency_nearness);
+            }
+}
+
 TEST_P(SptrsvOn, GivesTheSameBitsForManySidesOnAnyNumberOfThreads)
 {
     if (ctx().backend() != Backend::cpu) GTEST_SKIP() << "threads are of the CPU";

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sptrsv/analysis.hpp"
+#include "sptrsv/steps.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/text.hpp"
@@ -14,6 +15,11 @@
 #include "tulle/validate.hpp"
 
 namespace tulle::inline TULLE_ABI::sptrsv {
+
+// schedule/serial.cpp: the rows as make_rows() makes them without an order. None where columns do not ascend or
+// something is wrong: make_triangle() sorts, or says what.
+std::optional<Rows> rows_as_stored(const CpuQueue& host, const TriangleSource& stored);
+
 namespace {
 
 // How the caller's matrix is to be read, where the context works.
@@ -255,6 +261,15 @@ AnalysisState analyze_pattern(const Context& ctx, const WideView<V>& a, const Op
     return known;
 }
 
+// For one thread of a CPU: the rows at once, without levels.
+template <class V>
+std::optional<Rows> extract_rows(const Context& ctx, const WideView<V>& a, const Options& options)
+{
+    const trace::Phase phase{"look"};
+    validate_all(ctx, a, options);
+    return rows_as_stored(ctx.host(), stored_as(a, options));
+}
+
 Limits limits_of(const Context& ctx)
 {
     Limits limits{.backend = ctx.backend(), .threads = ctx.host().threads};
@@ -308,6 +323,8 @@ LevelWidths level_widths(const Context& ctx, const AnyView<V>& given, const Opti
 
 template LevelWidths level_widths(const Context&, const AnyView<float>&, const Options&);
 template LevelWidths level_widths(const Context&, const AnyView<double>&, const Options&);
+template std::optional<Rows> extract_rows(const Context&, const WideView<float>&, const Options&);
+template std::optional<Rows> extract_rows(const Context&, const WideView<double>&, const Options&);
 template void require_square(const WideView<float>&);
 template void require_square(const WideView<double>&);
 template AnalysisState analyze_pattern(const Context&, const WideView<float>&, const Options&);

@@ -104,13 +104,14 @@ std::string conclusion(const std::vector<Tried>& all)
 {
     const auto taken = std::find_if(all.begin(), all.end(), [](const Tried& t) { return t.converged(); });
     if (taken == all.end()) return "  none converges alone\n";
-    const auto fastest = std::min_element(taken, all.end(), [](const Tried& x, const Tried& y) {
+    const auto fastest = std::min_element(all.begin(), all.end(), [](const Tried& x, const Tried& y) {
         return x.converged() && (!y.converged() || x.seconds() < y.seconds());
     });
     const auto name = [](const Tried& t) {
         return fmt::format("{} with {}", to_text(t.choice.method), to_text(t.choice.preconditioner));
     };
-    std::string text = fmt::format("  a solve ends with {}: {}\n", name(*taken), taken->choice.why);
+    std::string text = fmt::format("  a solve {} with {}: {}\n", taken->choice.next_cost > 0 ? "begins" : "ends",
+                                   name(*taken), taken->choice.why);
     if (fastest != taken)
         text += fmt::format("  {} is {:.1f} times as fast here, setup included\n", name(*fastest),
                             taken->seconds() / fastest->seconds());
