@@ -94,8 +94,8 @@ TEST_P(SpmmRowsOn, TakeColumnsInBlocks)
     }
 }
 
-// Runs of 1 to 7 rows with the same columns, empty rows and rows as long with other columns between them; the last run
-// ends with the matrix.
+// Runs of 1 to 7 rows with the same columns, empty rows and rows as long with other columns after the first between
+// them; the last run ends with the matrix.
 template <class V>
 HostCsr<V> runs_of_rows()
 {
@@ -105,7 +105,7 @@ HostCsr<V> runs_of_rows()
         const index_t length = run % 11 == 5 ? 0 : 1 + run * 7 % 40;
         for (index_t i = 0; i < 1 + (run + 3) % 7; ++i) {
             for (index_t k = 0; k < length; ++k) {
-                a.col.push_back((run % 3 + 2 * k) % a.cols);
+                a.col.push_back(k == 0 ? 1 : (run % 2 == 0 || i % 4 < 3 ? 3 : 4) + 2 * k);
                 a.value.push_back(static_cast<V>(0.5 + static_cast<double>(below(hash_of(7, run, i, k), 99)) / 97));
             }
             a.row_begin.push_back(std::ssize(a.col));
