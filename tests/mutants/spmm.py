@@ -6,6 +6,7 @@ CUT = "*CutLongPanels/cuda*"
 ROWS = "*SpmmRowsOn.InAnyLanesAndLines/cuda*"
 LINES = "*LinesHoldEveryNonzeroOnce/cuda*"
 SCALE = "*SpmmScaleOn.EveryPolicy*/cuda*"
+TOGETHER = "*SpmmRowsOn.WithTheSameColumns*/cpu*"
 TILES = "*SpmmTilesOn.AndRestAreTheProduct/cuda*"
 
 
@@ -50,6 +51,10 @@ MUTANTS = [
     spmm("rows: a row takes what is the next one's", "src/spmm/cuda/multiply_rows.cu", "if (from + i >= k && from + i < to)", "if (from + i >= k)", filter=ROWS),
     spmm("rows: a row ends where the one before did", "src/spmm/cuda/multiply_rows.cu", "next_end = end_of(row + 2);", "next_end = end_of(row + 1);", filter=ROWS),
     spmm("rows: the nonzero loaded once more is added", "src/spmm/cuda/multiply_rows.cu", "if (from + i >= k && from + i < to)", "if (from + i < to)", filter=ROWS),
+    spmm("cpu: rows together take the values of the first", "src/spmm/cpu/multiply_rows.cpp", "scale[r] = static_cast<S>(value[k + r * length]);", "scale[r] = static_cast<S>(value[k]);", filter=TOGETHER),
+    spmm("cpu: rows together are written to the first", "src/spmm/cpu/multiply_rows.cpp", "put_block<Vectors, Count>(o, row + r, j, sum[0][r], streams);", "put_block<Vectors, Count>(o, row, j, sum[0][r], streams);", filter=TOGETHER),
+    spmm("cpu: the second part of columns is that of the first", "src/spmm/cpu/multiply_rows.cpp", "j + Vectors / 2 * Count, streams);", "j, streams);", filter=TOGETHER),
+    spmm("cpu: rows together whose first columns are the same", "src/spmm/cpu/multiply_rows.cpp", "return std::memcmp(a.col + before, a.col + begin, static_cast<std::size_t>(length) * sizeof(index_t)) == 0;", "return true;", filter=TOGETHER),
     spmm("lines: a long row joins those before it", "src/spmm/cuda/cut_rows.cu", "row == 0 || pieces(row) > 0 || ", "row == 0 || ", filter=LINES),
     spmm("lines: as many pieces as it takes", "src/spmm/cuda/cut_rows.cu", "wanted < most_pieces ? wanted : most_pieces", "wanted", filter=LINES),
     spmm("lines: a row of just the length is cut", "src/spmm/cuda/cut_rows.cu", "(length(row) + piece - 1) / piece;", "length(row) / piece + 1;", filter=LINES),
@@ -68,7 +73,7 @@ MUTANTS = [
     spmm("beta of zero reads C", "src/spmm/cuda/operands.cuh", "o.beta == 0 ? o.alpha * sum : o.alpha * sum + o.beta * widen(*to)", "o.alpha * sum + o.beta * widen(*to)", filter="*ReadsCOnly*/cuda*"),
     spmm("a slice of columns goes to the first ones", "src/spmm/spmm.cpp", "Operands<V, C> o = all.columns(j, at_once);", "Operands<V, C> o = all.columns(0, at_once);", filter="*AnyColumnsAndLayout/cuda*"),
     spmm("columns of B beyond the last are turned", "src/spmm/cuda/turn_columns.cu", "if (i + r < rows && j + x < n) to[", "if (i + r < rows) to[", filter="*AnyColumnsAndLayout/cuda*"),
-    spmm("cpu: the last nonzero of rows", "src/spmm/cpu/multiply_rows.cpp", "for (; k < end; ++k) add(sum[0], k);", "for (; k + 1 < end; ++k) add(sum[0], k);", filter="*IsExactForIntegers/cpu"),
+    spmm("cpu: the last nonzero of rows", "src/spmm/cpu/multiply_rows.cpp", "for (; k < length; ++k) add(sum[0], k);", "for (; k + 1 < length; ++k) add(sum[0], k);", filter="*IsExactForIntegers/cpu"),
     spmm("cpu: columns that fill no block", "src/spmm/cpu/multiply_rows.cpp", "for (; j < o.n; ++j)", "for (; j + 1 < o.n; ++j)", filter="*TakeColumnsInBlocks/cpu"),
     spmm("f16: ties go up", "include/tulle/float16.hpp", "magnitude + 0xfffu + (magnitude >> 13 & 1u)", "magnitude + 0x1000u", test="base", filter="Numbers16*"),
 ]

@@ -97,6 +97,49 @@ TEST(Relations, ARowThatDiffersEndsAStretch)
     }
 }
 
+// Rows of C of 0 to 66 products, twice each: both tables of short rows (up to 16 and 64 products), their limits and
+// neighbours. Rows of B are unsorted, have an entry of a column twice, and the last ones, at the end of the arrays, are
+// used as well.
+template <class V>
+void check_few_products(std::uint64_t seed)
+{
+    constexpr index_t rows_b = 24, most = 66;
+    HostCsr<V> a, b;
+    a.rows = 2 * (most + 1);
+    a.cols = b.rows = rows_b;
+    b.cols = 50;
+    a.sorted = a.unique = b.sorted = b.unique = false;
+    const auto length_of = [](index_t row) { return row % 8; };  // the last row has seven
+    for (index_t i = 0; i < rows_b; ++i) {
+        for (index_t k = 0; k < length_of(i); ++k) {
+            b.col.push_back(static_cast<index_t>(below(hash_of(seed, i, k), i < 12 ? 50 : 9)));
+            b.value.push_back(static_cast<V>(0.1 + static_cast<double>(below(hash_of(seed, i, k, 1), 1000)) / 997));
+        }
+        b.row_begin.push_back(std::ssize(b.col));
+    }
+    for (index_t i = 0; i < a.rows; ++i) {
+        index_t left = i / 2;
+        for (index_t k = 0; left > 0; ++k) {
+            const auto row = static_cast<index_t>(below(hash_of(seed, i, k, 2), rows_b));
+            if (length_of(row) > left) continue;
+            left -= length_of(row);
+            a.col.push_back(row);
+            a.value.push_back(static_cast<V>(0.3 + static_cast<double>(below(hash_of(seed, i, k, 3), 1000)) / 991));
+        }
+        a.row_begin.push_back(std::ssize(a.col));
+    }
+    check_product(a, b);
+}
+
+TEST(Relations, RowsOfFewProductsHaveTheBitsOfPlainArrays)
+{
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        SCOPED_TRACE(seed);
+        check_few_products<double>(seed);
+        check_few_products<float>(seed);
+    }
+}
+
 TEST(Relations, OfRows)
 {
     const std::vector<offset_t> begin{0, 2, 4, 6, 8, 9, 9, 9};

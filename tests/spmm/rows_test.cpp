@@ -94,6 +94,59 @@ TEST_P(SpmmRowsOn, TakeColumnsInBlocks)
     }
 }
 
+// Runs of 1 to 7 rows with the same columns, empty rows and rows as long with other columns after the first between
+// them; the last run ends with the matrix.
+template <class V>
+HostCsr<V> runs_of_rows()
+{
+    HostCsr<V> a;
+    a.cols = 90;
+    for (index_t run = 0; run < 60; ++run) {
+        const index_t length = run % 11 == 5 ? 0 : 1 + run * 7 % 40;
+        for (index_t i = 0; i < 1 + (run + 3) % 7; ++i) {
+            for (index_t k = 0; k < length; ++k) {
+                a.col.push_back(k == 0 ? 1 : (run % 2 == 0 || i % 4 < 3 ? 3 : 4) + 2 * k);
+                a.value.push_back(static_cast<V>(0.5 + static_cast<double>(below(hash_of(7, run, i, k), 99)) / 97));
+            }
+            a.row_begin.push_back(std::ssize(a.col));
+            ++a.rows;
+        }
+    }
+    return a;
+}
+
+// All columns of B at once, where such rows are multiplied together, and a few at a time, where none are: the same
+// bits.
+template <class V>
+void check_runs_of_rows(const Context& c, index_t n, V beta)
+{
+    constexpr index_t few = 32 / sizeof(V);  // half of a cache line
+    const auto a = runs_of_rows<V>();
+    std::vector<V> b(static_cast<std::size_t>(a.cols * n)), together(static_cast<std::size_t>(a.rows * n), V(3));
+    for (std::size_t k = 0; k < b.size(); ++k) b[k] = static_cast<V>(static_cast<double>(k % 1009) / 1013 - 0.4);
+    auto apart = together;
+    const auto run = [&](std::vector<V>& to, index_t first, index_t columns) {
+        const DenseView<const V> from{a.cols, columns, n, Layout::row_major, b.data() + first};
+        Plan<V>::make(c, a.view(), {.n = columns, .force = policy_of(Kernel::rows, {.n = columns}, {Backend::cpu})})
+            .run(V(2), from, beta, {a.rows, columns, n, Layout::row_major, to.data() + first});
+    };
+    run(together, 0, n);
+    for (index_t j = 0; j < n; j += few) run(apart, j, std::min(few, n - j));
+    EXPECT_TRUE(same_bits(together, apart)) << n << " columns, beta " << beta;
+}
+
+TEST_P(SpmmRowsOn, WithTheSameColumnsHaveTheBitsOfRowsApart)
+{
+    if (ctx().backend() != Backend::cpu) GTEST_SKIP() << "rows are multiplied together on the CPU";
+    for (const int threads : {1, 3})
+        for (const index_t n : {1, 7, 8, 9, 16, 24, 32, 37, 64, 100}) {
+            const Context c = Context::cpu(threads);
+            check_runs_of_rows<double>(c, n, 0);
+            check_runs_of_rows<double>(c, n, -1);
+            check_runs_of_rows<float>(c, n, 0);
+        }
+}
+
 // A row of C depends on the rows of B that its nonzeros name, and on no other that its line reads.
 TEST_P(SpmmRowsOn, KeepWhatIsNotFiniteToThemselves)
 {

@@ -5,6 +5,7 @@
 // running for its wider vectors.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -65,37 +66,44 @@ template <int Vectors, int Count, class V, class C>
 // Nonzeros whose rows of B are asked for ahead of their use, where the caches cannot be expected to have them.
 constexpr offset_t ahead = 16;
 
-// A block of columns of one row of C, from column j on; rows of B are contiguous. With two sums even and odd nonzeros
-// are added up apart.
-template <int Vectors, int Count, int Sums, bool Ahead, class V, class C>
+// A block of columns of `Rows` rows of C that have the same columns in A, from column j on; rows of B are contiguous
+// and loaded once for all of these rows. With two sums even and odd nonzeros are added up apart.
+template <int Rows, int Vectors, int Count, int Sums, bool Ahead, class V, class C>
 [[gnu::always_inline]] inline void multiply_block(const CsrView<V>& a, offset_t row, const Operands<V, C>& o,
                                                   offset_t j, bool streams)
 {
     using S = Sum<V>;
-    const V *const value = a.value, *const b = o.b + j;
-    const index_t* const col = a.col;
-    const offset_t b_row = o.b_row, end = a.row_begin[row + 1];
-    Vector<S, Count> sum[Sums][Vectors] = {};
-    const auto add = [&](Vector<S, Count>(&to)[Vectors], offset_t k) __attribute__((always_inline))
+    const V* const b = o.b + j;
+    const offset_t b_row = o.b_row, begin = a.row_begin[row], length = a.row_begin[row + 1] - begin;
+    const V* const value = a.value + begin;
+    const index_t* const col = a.col + begin;
+    Vector<S, Count> sum[Sums][Rows][Vectors] = {};
+    const auto add = [&](Vector<S, Count>(&to)[Rows][Vectors], offset_t k) __attribute__((always_inline))
     {
         if constexpr (Ahead) {
             const V* const later = b + col[k + ahead] * b_row;
             for (std::size_t c = 0; c < Vectors * Count; c += cache_line / sizeof(V)) __builtin_prefetch(later + c);
         }
-        const S scale = static_cast<S>(value[k]);
-        const V* const from = b + col[k] * b_row;
-        for (int v = 0; v < Vectors; ++v) to[v] += scale * load<Count>(from + v * Count);
+        const V* from = b + col[k] * b_row;
+        asm("" : "+r"(from));  // one address for all vectors, where GCC would compute one for each
+        S scale[Rows];
+        for (int r = 0; r < Rows; ++r) scale[r] = static_cast<S>(value[k + r * length]);
+        for (int v = 0; v < Vectors; ++v) {
+            const Vector<S, Count> loaded = load<Count>(from + v * Count);
+            for (int r = 0; r < Rows; ++r) to[r][v] += scale[r] * loaded;
+        }
     };
-    offset_t k = a.row_begin[row];
+    offset_t k = 0;
     if constexpr (Sums == 2)
-        for (; k + 1 < end; k += 2) {
+        for (; k + 1 < length; k += 2) {
             add(sum[0], k);
             add(sum[1], k + 1);
         }
-    for (; k < end; ++k) add(sum[0], k);
+    for (; k < length; ++k) add(sum[0], k);
     if constexpr (Sums == 2)
-        for (int v = 0; v < Vectors; ++v) sum[0][v] += sum[1][v];
-    put_block<Vectors, Count>(o, row, j, sum[0], streams);
+        for (int r = 0; r < Rows; ++r)
+            for (int v = 0; v < Vectors; ++v) sum[0][r][v] += sum[1][r][v];
+    for (int r = 0; r < Rows; ++r) put_block<Vectors, Count>(o, row + r, j, sum[0][r], streams);
 }
 
 // One column of one row of C, whatever the strides; added up as in the blocks.
@@ -111,6 +119,80 @@ template <int Sums, class V, class C>
     put(o, row, j, sum[0] + sum[1]);
 }
 
+// Rows of A with the same columns in the same order follow each other where a node has several unknowns. Up to so many
+// are multiplied together. Fewer columns than a cache line are not worth the comparison.
+constexpr int most_rows_together = 3;
+
+// As matrix::equals_predecessor, several columns at a time: the comparison is a tenth of the product otherwise.
+template <class V>
+bool has_columns_of_predecessor(const CsrView<V>& a, offset_t row)
+{
+    const offset_t before = a.row_begin[row - 1], begin = a.row_begin[row], length = begin - before;
+    if (length == 0 || a.row_begin[row + 1] - begin != length || a.col[before] != a.col[begin]) return false;
+    return std::memcmp(a.col + before, a.col + begin, static_cast<std::size_t>(length) * sizeof(index_t)) == 0;
+}
+
+// How many rows from `row` on, before `end`, are multiplied together.
+template <class V>
+int rows_together(const CsrView<V>& a, offset_t row, offset_t end)
+{
+    int rows = 1;
+    while (rows < most_rows_together && row + rows < end && has_columns_of_predecessor(a, row + rows)) ++rows;
+    return rows;
+}
+
+// Whether a third of the rows of [begin, end) or more have the columns of the row before. Some rows stand for all.
+template <class V>
+bool repeats_rows(const CsrView<V>& a, offset_t begin, offset_t end)
+{
+    constexpr offset_t samples = 12;
+    offset_t found = 0;
+    for (offset_t s = 0; s < samples && end - begin > 1; ++s)
+        if (has_columns_of_predecessor(a, begin + 1 + (end - 2 - begin) * s / samples)) ++found;
+    return 3 * found >= samples;
+}
+
+// Sums in registers of rows that are multiplied together. Compilers load far ahead of the products: with 24 of 32
+// registers GCC keeps sums in memory.
+#if defined(__x86_64__)
+constexpr int most_sums = 12;
+#else
+constexpr int most_sums = 16;
+#endif
+
+// A block of columns of some rows with the same columns of A, in parts that the registers hold.
+template <int Rows, int Vectors, int Count, int Sums, class V, class C>
+[[gnu::always_inline]] inline void multiply_together(const CsrView<V>& a, offset_t row, const Operands<V, C>& o,
+                                                     offset_t j, bool streams)
+{
+    if constexpr (Vectors > 1 && Rows * Vectors * Sums > most_sums) {
+        multiply_together<Rows, Vectors / 2, Count, Sums>(a, row, o, j, streams);
+        multiply_together<Rows, Vectors / 2, Count, Sums>(a, row, o, j + Vectors / 2 * Count, streams);
+    } else {
+        multiply_block<Rows, Vectors, Count, Sums, false>(a, row, o, j, streams);
+    }
+}
+
+// A block of columns of rows [begin, end).
+template <int Vectors, int Count, int Sums, bool Ahead, class V, class C>
+[[gnu::always_inline]] inline void multiply_column_block(const CsrView<V>& a, offset_t begin, offset_t end,
+                                                         const Operands<V, C>& o, offset_t j, bool streams,
+                                                         bool together)
+{
+    constexpr bool can_share = !Ahead && sizeof(V) >= 4 && Vectors * Count * sizeof(V) >= cache_line;
+    int rows = 1;
+    for (offset_t row = begin; row < end; row += rows) {
+        if constexpr (can_share)
+            if (together) {
+                rows = rows_together(a, row, end);
+                if (rows == 3) multiply_together<3, Vectors, Count, Sums>(a, row, o, j, streams);
+                if (rows == 2) multiply_together<2, Vectors, Count, Sums>(a, row, o, j, streams);
+                if (rows > 1) continue;
+            }
+        multiply_block<1, Vectors, Count, Sums, Ahead>(a, row, o, j, streams);
+    }
+}
+
 // Rows [begin, end), one block of columns after the other: these rows of A stay in a cache, and a block needs less of
 // one for rows of B than all columns would.
 template <int RegisterBytes, bool Ahead, class V, class C>
@@ -118,12 +200,12 @@ template <int RegisterBytes, bool Ahead, class V, class C>
                                                  const Operands<V, C>& o, bool streams)
 {
     constexpr int sums = RegisterBytes == 64 ? 2 : 1;  // four vectors of 64 bytes would wait for each other
+    const bool together = repeats_rows(a, begin, end);
     offset_t j = 0;
     if (o.b_col == 1)
         j = simd::for_blocks<RegisterBytes, simd::block_bytes<RegisterBytes>, Sum<V>>(
             o.n, [&](auto vectors, auto count, offset_t first) __attribute__((always_inline)) {
-                for (offset_t row = begin; row < end; ++row)
-                    multiply_block<vectors(), count(), sums, Ahead>(a, row, o, first, streams);
+                multiply_column_block<vectors(), count(), sums, Ahead>(a, begin, end, o, first, streams, together);
             });
     for (; j < o.n; ++j)
         for (offset_t row = begin; row < end; ++row) multiply_one<sums>(a, row, o, j);
