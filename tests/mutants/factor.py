@@ -68,5 +68,11 @@ MUTANTS = [
     mutant("amg classical: the last of equal entries are kept", "src/amg/classical.hpp", "(x == y && k > other)", "(x == y && k < other)", "Amg.Truncation*", test="amg"),
     mutant("amg classical update: the product keeps its values", "src/amg/classical.cpp", "    multiply(ctx, t.smooth,", "    if (fresh) multiply(ctx, t.smooth,", UPDATE, test="amg"),
     mutant("amg K-cycle: the residual after the first step grows", "src/amg/krylov.hpp", "r[i] -= static_cast<V>(dots.first())", "r[i] += static_cast<V>(dots.first())", "*KCycleReduces*/c*", test="amg"),
+    mutant("amg chebyshev: later visits take r for the residual", "src/amg/amg.cpp", "if (from_zero && k == 1) ctx.run", "if (k == 1) ctx.run", "*PreconditionsCg/c*:" + UPDATE, test="amg"),
+    mutant("amg K-cycle: on the first coarse level alone", "src/amg/amg.cpp", "if (options.cycle == Cycle::k && coarse.next) run_krylov(n + 1);", "if (options.cycle == Cycle::k && coarse.next && n == 0) run_krylov(n + 1);", "*KCyclesOfMany*/c*", test="amg"),
+    mutant("amg: a level that is smoothed alone is not swept back", "src/amg/amg.cpp", "        if (l.lower) smooth(l, r, z, false, coarse_sweeps, true);\n", "", "*SmoothedAlone*/c*", test="amg"),
+    mutant("amg classical: one round of choosing points", "src/amg/classical.cpp", "} while (prim::maximum(q, open.data(), n, index_t{0}) > 0);", "} while (prim::maximum(q, open.data(), n, index_t{0}) > 1);", "*ClassicalInterpolation*/c*", test="amg"),
+    mutant("amg: a near null space keeps its scale", "src/amg/near_null.hpp", "std::scalbn(from.data()[k], -exponent)", "std::scalbn(from.data()[k], 0 * exponent)", "*NearNullSpacesOfAnyScale/c*", test="amg"),
+    mutant("amg: a near null space that is not finite", "src/amg/near_null.hpp", "std::isfinite(v), [&] {", "true || std::isfinite(v), [&] {", "*NearNullSpacesOfAnyScale/c*", test="amg"),
     mutant("elasticity is not symmetric", "src/io/generators/elasticity.cpp", "l.slope(q[k], p[k])", "l.slope(p[k], q[k])", "Generate.Elasticity*", test="generate"),
 ]
