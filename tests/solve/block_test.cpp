@@ -140,7 +140,7 @@ TEST_P(BlockOn, TheLimitOfIterationsIsForAllThatAColumnTries)
         if (v > 0) v = 3.5;  // of 4: some eigenvalues are negative
     const auto b = columns_of<double>(a.rows, 3);
     int most = 0;
-    for (const offset_t limit : {2, 12, 20, 30})
+    for (const offset_t limit : {12, 20})
         for (const Report& r :
              solve_block<double>(ctx(), a, b, 3, {.preconditioner = None{}, .stop = {.iterations = limit}},
                                  Layout::row_major)
