@@ -4,6 +4,7 @@
 //
 // Results go to stdout, talk to stderr. Exit codes: see failure.hpp.
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -171,13 +172,13 @@ void add_solve(Parser& parser, SolveOptions& o)
         ->check(positive())
         ->option_text("N");
     verb->add_option("--tolerance", o.tolerance, "residual over the norm of b that is small enough (1e-8)")
-        ->check(CLI::NonNegativeNumber)
+        ->check(from_zero())
         ->option_text("X");
     verb->add_option("--max-iterations", o.iterations, "the most iterations (10000)")
-        ->check(CLI::NonNegativeNumber)
+        ->check(from_zero())
         ->option_text("N");
     verb->add_option("--max-seconds", o.seconds, "the most seconds; 0 is no limit")
-        ->check(CLI::NonNegativeNumber)
+        ->check(from_zero())
         ->option_text("X");
     verb->add_option("--restart", o.restart, "gmres and fgmres: vectors before a restart (30)")
         ->check(CLI::Range(1, 1000))
@@ -185,12 +186,24 @@ void add_solve(Parser& parser, SolveOptions& o)
     verb->add_option("--output", o.to, "write x: Matrix Market, or one number a line")->option_text("FILE");
     parser.output(o.to);
     verb->add_option("--plot", o.plot, "draw the residuals, .png, .svg or .pdf")->option_text("FILE");
+    parser.output(o.plot);
     verb->add_option("--backend", o.backend, "cpu (the default) or cuda")
         ->check(one_of({"cpu", "cuda"}))
         ->option_text("WHERE");
     Parser::type(verb, o.type);
     parser.verbose(verb);
     parser.device(verb, [&o] { return o.backend != "cpu"; });
+    parser.effective(
+        verb, "--restart",
+        [&o] {
+            constexpr std::array others{"cg", "pipelined-cg", "minres", "bicgstab", "chebyshev"};
+            return std::find(others.begin(), others.end(), o.method) == others.end();
+        },
+        "without gmres, fgmres or refinement as the --method");
+    for (const char* option : {"--near-null-space", "--unknowns-per-node"})
+        parser.effective(
+            verb, option, [&o] { return o.preconditioner.empty() || o.preconditioner.starts_with("amg"); },
+            "without amg as the --preconditioner");
     parser.when(verb, [&o](const Session& session) { solve(session, o); });
 }
 
@@ -284,7 +297,7 @@ void add_plan(Parser& parser, PlanOptions& o, SpgemmOptions& spgemm)
         ->option_text("WHERE");
     verb->add_option("--link", o.link, "GB/s between devices, assumed (400)")->check(positive())->option_text("GB/S");
     verb->add_option("--tolerance", o.tolerance, "by which a part may exceed its share before a row is split (0.01)")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(from_to(0, 1))
         ->option_text("SHARE");
     verb->add_flag("--paper", o.paper, "cut to the nonzero, all of x for everybody (MSREP)");
     Parser::type(verb, o.type);
@@ -312,13 +325,14 @@ void add_partition(Parser& parser, PartitionOptions& o)
         ->check(positive())
         ->option_text("GB/S");
     verb->add_option("--latency", o.latency, "microseconds of a message, assumed (2)")
-        ->check(CLI::Range(0.0, 1e6))
+        ->check(from_to(0, 1e6))
         ->option_text("US");
     verb->add_option("--memory", o.memory, "GB/s that a rank reads from its memory, assumed (20)")
         ->check(positive())
         ->option_text("GB/S");
     verb->add_option("--plot", o.plot, "draw the rows in the colours of their ranks, .png, .svg or .pdf")
         ->option_text("FILE");
+    parser.output(o.plot);
     parser.when(verb, [&o](const Session& session) { partition_rows(session, o); });
 }
 
@@ -331,10 +345,10 @@ void add_explain_solve(Parser& parser, CLI::App* explain, SolveOptions& o)
     o.seconds = 20;
     parser.matrix(verb, o.matrix);
     verb->add_option("--tolerance", o.tolerance, "residual over the norm of b that is small enough (1e-8)")
-        ->check(CLI::NonNegativeNumber)
+        ->check(from_zero())
         ->option_text("X");
     verb->add_option("--max-iterations", o.iterations, "the most iterations of each (10000)")
-        ->check(CLI::NonNegativeNumber)
+        ->check(from_zero())
         ->option_text("N");
     verb->add_option("--max-seconds", o.seconds, "the most seconds of each, without setup (20)")
         ->check(positive())

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "amg/checks.hpp"
+#include "amg/near_null.hpp"
 #include "amg/setup.hpp"
 #include "amg/steps.hpp"
 #include "base/plural.hpp"
@@ -70,7 +71,7 @@ void check_options(const Options& o)
                         [&] { return concat("interpolation_entries is ", o.interpolation_entries, ", below 1"); });
 }
 
-// The near null space of the finest level: a copy, or a constant for each unknown of a node.
+// The near null space of the finest level: the given one, scaled, or a constant for each unknown of a node.
 template <class V>
 Buffer<V> first_near_null(const Context& ctx, index_t rows, index_t unknowns, const DenseView<const V>& given)
 {
@@ -81,11 +82,7 @@ Buffer<V> first_near_null(const Context& ctx, index_t rows, index_t unknowns, co
             return constants;
         });
     check_near_null(ctx, rows, given);
-    return ctx.run([&](const auto& q) {
-        Buffer<V> own(q, offset_t{rows} * given.cols);
-        copy(q, given.data, own.data(), own.size());
-        return own;
-    });
+    return unit_columns<V>(ctx, given).data;
 }
 
 template <class V>

@@ -3,6 +3,7 @@
 // What is checked of nodes and of a near null space.
 #pragma once
 
+#include "base/plural.hpp"
 #include "device/placed.hpp"
 #include "tulle/dense.hpp"
 #include "tulle/error.hpp"
@@ -15,7 +16,10 @@ inline void check_nodes(index_t rows, index_t unknowns_per_node)
 {
     require<ValueError>(
         unknowns_per_node >= 1 && rows % unknowns_per_node == 0,
-        [&] { return concat("nodes of ", unknowns_per_node, " unknowns do not divide a matrix of ", rows, " rows"); },
+        [&] {
+            return concat("nodes of ", unknowns_per_node, plural(unknowns_per_node, " unknown", " unknowns"),
+                          " do not divide a matrix of ", rows, plural(rows, " row", " rows"));
+        },
         "unknowns_per_node is the number of neighbouring rows that belong to one node");
 }
 

@@ -52,7 +52,8 @@ void require_weights(const Context& ctx, const CsrView<double>& a, bool finite);
 inline void require_vertex(index_t vertex, index_t rows)
 {
     require<ValueError>(vertex >= 0 && vertex < rows, [&] {
-        return concat("there is no vertex ", vertex, ": the graph has ", rows, ", counted from 0");
+        return concat("there is no vertex ", vertex, ": the graph has ",
+                      rows == 0 ? "none" : concat("those from 0 to ", rows - 1));
     });
 }
 

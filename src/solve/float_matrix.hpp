@@ -5,7 +5,6 @@
 
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
-#include "tulle/dense.hpp"
 #include "vector/vector.hpp"
 
 namespace tulle::inline TULLE_ABI::solve {
@@ -35,15 +34,5 @@ private:
     Buffer<float> values_;
     Buffer<double> scale_;
 };
-
-// A dense matrix in float; none for a view without columns.
-inline Dense<float> in_float(const Context& ctx, const DenseView<const double>& a)
-{
-    return ctx.run([&](const auto& q) {
-        auto narrow = Dense<float>::make(q, a.cols > 0 ? a.rows : 0, a.cols);
-        vector::convert(q, narrow.data.size(), a.data, narrow.data.data());
-        return narrow;
-    });
-}
 
 }  // namespace tulle::inline TULLE_ABI::solve

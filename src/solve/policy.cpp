@@ -36,7 +36,7 @@ int parameter_of(std::string_view text, std::string_view rest, int otherwise)
     require<ValueError>(
         fault == std::errc{} && end == rest.data() + rest.size() && number > 0,
         [&] { return concat("'", text, "' has no whole number above 0 after the colon"); },
-        "write it as block-jacobi:4 or chebyshev:3");
+        "write it as block-jacobi:4, chebyshev:3 or iluk:1");
     return number;
 }
 

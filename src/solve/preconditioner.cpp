@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "amg/near_null.hpp"
 #include "base/math.hpp"
 #include "factor/fsai.hpp"
 #include "prim/reduce.hpp"
@@ -64,7 +65,8 @@ void invert_diagonal(const Context& ctx, const CsrView<V>& a, Buffer<V>& inverse
     });
     if (bad == 0) return;
     throw ValueError(concat("row ", first_bad(ctx, inverse, 1), " (counted from 0) has no diagonal entry, a zero or ",
-                            "one too small to invert there, as have ", static_cast<offset_t>(bad), " rows in all"),
+                            "one too small to invert there",
+                            bad == 1 ? "" : concat(", as have ", static_cast<offset_t>(bad), " rows in all")),
                      "use no preconditioner or blocks with these rows (BlockJacobi), or reorder the matrix");
 }
 
@@ -286,7 +288,7 @@ public:
         : ctx_(ctx),
           matrix_scale_(power_to_one(largest)),
           matrix_(ctx, a),
-          plan_(make(a, amg_options(p, unknowns.per_node), in_float(ctx, unknowns.near_null)))
+          plan_(make(a, amg_options(p, unknowns.per_node), amg::unit_columns<float>(ctx, unknowns.near_null)))
     {
         ctx.run([&](const auto& q) {
             r_ = Buffer<float>(q, a.rows);

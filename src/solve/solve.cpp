@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "amg/checks.hpp"
+#include "amg/near_null.hpp"
 #include "base/plural.hpp"
 #include "device/placed.hpp"
 #include "matrix/dense_checks.hpp"
@@ -39,17 +40,13 @@ void require_usable(const PlanState<V>& s)
                         "call update_values with values it accepts");
 }
 
-// A copy of the caller's vectors.
+// The caller's vectors, scaled.
 template <class V>
 Dense<V> keep_near_null(const Context& ctx, index_t rows, const DenseView<const V>& given)
 {
     if (given.cols == 0) return {};
     amg::check_near_null(ctx, rows, given);
-    return ctx.run([&](const auto& q) {
-        auto own = Dense<V>::make(q, given.rows, given.cols);
-        copy(q, given.data, own.data.data(), own.data.size());
-        return own;
-    });
+    return amg::unit_columns<V>(ctx, given);
 }
 
 }  // namespace

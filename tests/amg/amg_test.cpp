@@ -300,6 +300,31 @@ TEST_P(AmgOn, KCycleReducesTheErrorMoreThanTheVCycle)
     EXPECT_EQ(applied(c, k, Vector(n, 0)), Vector(n, 0));
 }
 
+// Two steps of CG on every coarser level, not on the first alone: a K-cycle of many levels leaves hardly more of the
+// error than two levels do, of which the second is solved exactly. W-cycles leave more.
+TEST(Amg, KCyclesOfManyLevelsAreAsGoodAsTwoLevels)
+{
+    const Context c = Context::cpu(2);
+    const auto a = laplacian<double>(700, 1, 1);
+    const auto there = to_device(c, a.view());
+    const auto n = static_cast<std::size_t>(a.rows);
+    Vector x(n);
+    for (std::size_t i = 0; i < n; ++i) x[i] = std::sin(0.004 * double(i)) + 0.3 * std::sin(0.05 * double(i));
+    const Vector r = product(a, x);
+    const auto error_of = [&](Cycle cycle, int levels) {
+        const auto plan = Plan<double>::make(
+            c, there.view(),
+            {.degree = 2, .cycle = cycle, .prolongator_damping = 0, .coarse_rows = 4, .most_levels = levels});
+        EXPECT_GE(std::ssize(plan.levels()), std::min(levels, 5));
+        Vector e = applied(c, plan, r);
+        for (std::size_t i = 0; i < n; ++i) e[i] -= x[i];
+        return std::sqrt(dot(e, product(a, e)) / dot(x, r));
+    };
+    const double two = error_of(Cycle::k, 2);
+    EXPECT_LT(error_of(Cycle::k, 20), 1.02 * two);
+    EXPECT_GT(error_of(Cycle::w, 20), 1.1 * two);
+}
+
 TEST_P(AmgOn, UpdatesValuesAsANewPlanWould)
 {
     const Context c = ctx();
@@ -510,6 +535,42 @@ TEST_P(AmgOn, RigidBodyModesPreconditionElasticity)
 }
 
 // Without vectors: a constant for each unknown of a node.
+// Only the directions of the near null space matter: columns of any scale that the type has give the same hierarchy,
+// although their squares would be infinite or zero. What is not finite is refused.
+template <class V>
+void expect_any_scale(const Context& c, const std::vector<int>& exponents)
+{
+    const auto a = laplacian<V>(9, 8, 1);
+    const auto there = to_device(c, a.view());
+    const auto n = static_cast<std::size_t>(a.rows);
+    const auto r = test::test_vector<V>(a.rows, test::Values::integers, 3);
+    const auto result = [&](int first, int second, V extra = 0) {
+        std::vector<V> vectors(2 * n);
+        for (std::size_t i = 0; i < n; ++i) {
+            vectors[2 * i] = std::ldexp(V(1), first);
+            vectors[2 * i + 1] = std::ldexp(V(1) + V(i % 9) / 8, second);
+        }
+        vectors[n] += extra;
+        const auto on_device = to_device<V>(c, vectors);
+        const DenseView<const V> view{a.rows, 2, 2, Layout::row_major, on_device.data()};
+        return applied(c, Plan<V>::make(c, there.view(), {.coarse_rows = 8}, view), r);
+    };
+    const auto want = result(0, 0);
+    for (const V v : want) ASSERT_TRUE(std::isfinite(v));
+    for (const int e : exponents) {
+        EXPECT_TRUE(test::same_bits(result(e, -e), want)) << e;
+        EXPECT_TRUE(test::same_bits(result(-e, e), want)) << e;
+    }
+    for (const V bad : {std::numeric_limits<V>::infinity(), std::numeric_limits<V>::quiet_NaN()})
+        EXPECT_THROW(result(0, 0, bad), ValueError);
+}
+
+TEST_P(AmgOn, NearNullSpacesOfAnyScale)
+{
+    expect_any_scale<float>(ctx(), {10, 63, 64, 120});
+    expect_any_scale<double>(ctx(), {200, 511, 512, 1000});
+}
+
 TEST_P(AmgOn, TranslationsAreTheUsualNearNullSpace)
 {
     const Context c = ctx();
@@ -570,6 +631,23 @@ TEST_P(AmgOn, EveryCombinationIsSymmetric)
                         applied(c, plan, Vector(static_cast<std::size_t>(a.rows), 1e6));
                         expect_symmetric(c, plan);
                     }
+}
+
+// A level that is smoothed instead of solved, here the only one: symmetric with every smoother, so that Gauss-Seidel
+// goes forwards and back.
+TEST_P(AmgOn, ALevelThatIsSmoothedAloneIsSymmetric)
+{
+    const Context c = ctx();
+    const auto a = laplacian<double>(9, 7, 1);
+    const auto there = to_device(c, a.view());
+    for (const Smoother smoother :
+         {Smoother::jacobi, Smoother::l1_jacobi, Smoother::chebyshev, Smoother::gauss_seidel}) {
+        SCOPED_TRACE(to_text(smoother));
+        const auto plan =
+            Plan<double>::make(c, there.view(), {.smoother = smoother, .coarse_rows = 4, .most_levels = 1});
+        EXPECT_NE(plan.describe().find("coarsest: smoothed"), std::string::npos) << plan.describe();
+        expect_symmetric(c, plan);
+    }
 }
 
 // A row without a root beside it joins the aggregate of its strongest neighbour that has one; of equal ones the first.

@@ -155,7 +155,10 @@ TEST_F(Usage, OptionsWithoutEffectAreRefused)
                               "explain spmm stencil5:4 --backend cpu --all",
                               "explain spmm stencil5:4 --type f32 --bsa",
                               "plan spgemm stencil5:4 --devices 2 --refill fastest",
-                              "run spmv stencil5:4 --json --verbose"})
+                              "run spmv stencil5:4 --json --verbose",
+                              "solve stencil5:4 --method cg --restart 5",
+                              "solve stencil5:4 --preconditioner jacobi --unknowns-per-node 2",
+                              "solve stencil5:4 --preconditioner ic0 --near-null-space identity:16"})
         expect_says(words, "has no effect");
     if (!why_no_cuda().empty()) {
         expect_says("demo stencil5:4 --device 3", "--device has no effect");
@@ -236,36 +239,95 @@ TEST_F(Usage, HintsNameOptionsNotMembers)
     if (!why_no_cuda().empty()) expect_says("run spmv stencil5:4 --backend cuda", "--backend cpu", 5);
 }
 
-// Every text of the library that speaks of members of C++ types, found in its sources, has a translation.
-TEST(Hints, NoTextOfTheLibraryReachesAUserWithColons)
+// see(file, text) for every string in the sources below some folders; not what compilers say, nor the simulator's own
+// words and assembler.
+template <class See>
+void for_each_text(const std::vector<const char*>& folders, See&& see)
 {
-    const std::regex literal("\"((?:[^\"\\\\]|\\\\.)*)\""), names_a_member("[A-Za-z]::[A-Za-z]");
-    int found = 0;
-    std::vector<std::filesystem::directory_entry> entries;
-    for (const char* folder : {"src", "include"})
-        for (const auto& entry :
-             std::filesystem::recursive_directory_iterator(std::filesystem::path(TULLE_SOURCE) / folder))
-            entries.push_back(entry);
-    for (const auto& entry : entries) {
-        const std::string kind = entry.path().extension().string();
-        const bool machine = entry.path().string().find("simt") != std::string::npos ||
-                             kind == ".cuh";  // the simulator's own words, and assembler
-        if (machine || (kind != ".cpp" && kind != ".hpp" && kind != ".cu")) continue;
-        std::ifstream in(entry.path());
+    const std::regex literal("\"((?:[^\"\\\\]|\\\\.)*)\"");
+    const auto in_lines = [&](const std::filesystem::path& file) {
+        std::ifstream in(file);
         for (std::string line; std::getline(in, line);) {
-            const auto comment = line.find("//");
-            const std::string code = line.substr(0, comment);
-            for (std::sregex_iterator at(code.begin(), code.end(), literal), end; at != end; ++at) {
-                const std::string text = (*at)[1];
-                const bool of_compilers = text.starts_with("tulle: ");  // of a static_assert
-                if (of_compilers || !std::regex_search(text, names_a_member)) continue;
-                ++found;
-                EXPECT_TRUE(cli::has_translation(text)) << entry.path() << ": " << text;
-                EXPECT_EQ(cli::cli_hint(text).find("::"), std::string::npos) << text;
-            }
+            if (line.find("static_assert") != line.npos) continue;
+            const std::string code = line.substr(0, line.find("//"));
+            for (std::sregex_iterator at(code.begin(), code.end(), literal), end; at != end; ++at)
+                if (const std::string text = (*at)[1]; !text.starts_with("tulle: ")) see(file, text);
         }
+    };
+    for (const char* folder : folders)
+        for (const auto& entry :
+             std::filesystem::recursive_directory_iterator(std::filesystem::path(TULLE_SOURCE) / folder)) {
+            const std::string kind = entry.path().extension().string();
+            const bool simulator = entry.path().string().find("simt") != std::string::npos;
+            if (!simulator && (kind == ".cpp" || kind == ".hpp" || kind == ".cu")) in_lines(entry.path());
+        }
+}
+
+// Every text of the library that speaks of C++ (members, calls, types with arguments, options that are set), found in
+// its sources, has a translation.
+TEST(Hints, NoTextOfTheLibraryReachesAUserInCpp)
+{
+    const std::regex cpp("[A-Za-z]::[A-Za-z]|(^|[^.\\w])\\w+\\(\\)|[A-Z]\\w+<\\w+>|\\bset [a-z]+_[a-z]");
+    int found = 0;
+    for_each_text({"src", "include"}, [&](const std::filesystem::path& file, const std::string& text) {
+        if (!std::regex_search(text, cpp)) return;
+        ++found;
+        EXPECT_TRUE(cli::has_translation(text)) << file << ": " << text;
+        EXPECT_FALSE(std::regex_search(cli::cli_hint(text), cpp)) << cli::cli_hint(text);
+    });
+    EXPECT_GT(found, 15) << "the sources are not where they should be";
+}
+
+// Whatever option a text of the program or a translated hint names, some verb has it.
+TEST_F(Usage, TextsNameOptionsThatExist)
+{
+    const std::string known = tulle("completion bash").out;
+    const std::regex option("(^|[^\\w-])(--[a-z][a-z-]*[a-z])");
+    int found = 0;
+    for_each_text({"apps/cli", "src"}, [&](const std::filesystem::path& file, const std::string& text) {
+        for (std::sregex_iterator at(text.begin(), text.end(), option), end; at != end; ++at) {
+            ++found;
+            const std::string name = (*at)[2];
+            EXPECT_TRUE(std::regex_search(known, std::regex(name + "[ ']"))) << file << ": " << text;
+        }
+    });
+    EXPECT_GT(found, 100) << "the sources are not where they should be";
+}
+
+// nan is no number in any range, and what does not fit a type is told in words.
+TEST_F(Usage, NumbersThatAreNone)
+{
+    for (const char* words : {"solve stencil5:4 --tolerance nan", "solve stencil5:4 --max-seconds nan",
+                              "partition stencil5:4 --latency nan", "partition stencil5:4 --link inf",
+                              "rank stencil5:4 --damping nan", "plan spmv stencil5:4 --tolerance nan",
+                              "run spmm stencil5:4 --kernel tiles --delta nan", "solve stencil5:4 --max-seconds inf"})
+        expect_says(words, "must be a number");
+    expect_says("solve stencil5:4 --unknowns-per-node 99999999999", "--unknowns-per-node: '99999999999' is no number");
+    expect_says("paths " + file("none.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n"),
+                "the graph has none");
+    EXPECT_EQ(tulle("explain solve none.mtx").out.find("inf"), std::string::npos);
+}
+
+// A picture on stdout is alone there.
+TEST_F(Usage, PicturesOnStdoutAreAloneThere)
+{
+    if (!json("doctor")["build"]["pictures"]) GTEST_SKIP() << "built without Cairo";
+    for (const char* words : {"partition stencil5:4 -n 2 --plot -", "solve stencil5:4 --plot -"}) {
+        const Outcome run = tulle(words);
+        EXPECT_EQ(run.code, 0) << run.err;
+        EXPECT_TRUE(run.out.starts_with("<?xml")) << words;
+        EXPECT_TRUE(run.out.ends_with("</svg>\n")) << words << "\n" << run.out.substr(run.out.size() / 2);
     }
-    EXPECT_GT(found, 10) << "the sources are not where they should be";
+}
+
+TEST_F(Usage, HintsOfSolversNameOptions)
+{
+    const std::string without =
+        file("without.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n2 1 1\n");
+    expect_says("solve " + without + " --preconditioner ilu0 --method gmres", "+match");
+    EXPECT_EQ(tulle("solve " + without + " --preconditioner ilu0+match --method gmres").code, 0);
+    expect_says("solve stencil5:3 --preconditioner amg --unknowns-per-node 2", "--unknowns-per-node");
+    expect_says("solve stencil5:3 --method refinement --type f32", "--type f64");
 }
 
 TEST(Hints, OthersStay)

@@ -180,18 +180,23 @@ TEST_P(FactorOn, FullFillInIsTheExactFactorisation)
         expect_near(applied(c, Plan<double>::make(c, there.view(), o), b), x, 1e4);
 }
 
-// A ring: eliminating row k connects row k + 1 with the last row, at a level one above that of k.
+// A ring: eliminating row k connects row k + 1 with the last row, at a level one above that of k. Up to levels that
+// need more than 8 and 16 bits.
 TEST(Factor, LevelsOfFillInAreCounted)
 {
-    std::vector<std::tuple<index_t, index_t, double>> entries;
-    const index_t n = 8;
-    for (index_t i = 0; i < n; ++i)
-        for (const index_t j : {(i + n - 1) % n, i, (i + 1) % n}) entries.emplace_back(i, j, i == j ? 4.0 : -1.0);
-    auto a = csr_of<double>(n, n, entries);
-    for (int level = 0; level <= 6; ++level) {
-        const auto f = factors_of(Context::cpu(1), a, {.kind = Kind::iluk, .level = level});
-        EXPECT_EQ(f.col.size(), static_cast<std::size_t>(3 * n + 2 * std::min(level, n - 3))) << level;
-    }
+    const auto expect_levels = [](index_t n, const std::vector<int>& levels) {
+        std::vector<std::tuple<index_t, index_t, double>> entries;
+        for (index_t i = 0; i < n; ++i)
+            for (const index_t j : {(i + n - 1) % n, i, (i + 1) % n}) entries.emplace_back(i, j, i == j ? 4.0 : -1.0);
+        const auto a = csr_of<double>(n, n, entries);
+        for (const int level : levels) {
+            const auto f = factors_of(Context::cpu(1), a, {.kind = Kind::iluk, .level = level});
+            EXPECT_EQ(f.col.size(), static_cast<std::size_t>(3 * n + 2 * std::min(level, n - 3))) << level;
+        }
+    };
+    expect_levels(8, {0, 1, 2, 3, 4, 5, 6});
+    expect_levels(300, {126, 127, 128, 129, 254, 255, 256, 257});
+    expect_levels(66000, {32767, 32768, 65535, 65536});
 }
 
 TEST_P(FactorOn, AppliesBothTriangles)

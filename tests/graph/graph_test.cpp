@@ -3,8 +3,10 @@
 // Products over semirings and under masks by plain loops; algorithms on graphs whose answers are known.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "support/battery.hpp"
@@ -295,6 +297,67 @@ TEST(PageRank, IsTheSameWithEqualWeightsAndWithEdgesInParts)
     EXPECT_EQ(one.value, two.value);
     EXPECT_EQ(one.iterations, two.iterations);
     for (std::size_t v = 0; v < 3000; ++v) EXPECT_NEAR(one.value[v], weighted.value[v], 1e-13);
+}
+
+// The definition, in a plain loop; no distribution: everywhere, or as a jump.
+std::vector<double> plain_pagerank(const HostCsr<double>& a, double damping, std::vector<double> jump,
+                                   std::vector<double> dangling)
+{
+    const auto n = static_cast<std::size_t>(a.rows);
+    if (jump.empty()) jump.assign(n, 1);
+    if (dangling.empty()) dangling = jump;
+    const double jumps = std::accumulate(jump.begin(), jump.end(), 0.0),
+                 dangles = std::accumulate(dangling.begin(), dangling.end(), 0.0);
+    std::vector<double> rank(n, 1.0 / double(n));
+    for (int iteration = 0; iteration < 250; ++iteration) {
+        std::vector<double> next(n, 0);
+        double lost = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto begin = static_cast<std::size_t>(a.row_begin[i]),
+                       end = static_cast<std::size_t>(a.row_begin[i + 1]);
+            double sum = 0;
+            for (std::size_t p = begin; p < end; ++p) sum += a.value[p];
+            if (sum == 0) lost += rank[i];
+            for (std::size_t p = begin; sum > 0 && p < end; ++p)
+                next[static_cast<std::size_t>(a.col[p])] += rank[i] * a.value[p] / sum;
+        }
+        for (std::size_t i = 0; i < n; ++i)
+            rank[i] = damping * (next[i] + lost * dangling[i] / dangles) + (1 - damping) * jump[i] / jumps;
+    }
+    return rank;
+}
+
+// Options together, with and without weights, where a fifth of the vertices has no edges and no piece holds them all.
+TEST(PageRank, OptionsGoTogether)
+{
+    auto a = random_matrix<double>(2500, 2500, 0.002, Values::integers, 9);
+    std::vector<std::tuple<index_t, index_t, double>> kept;
+    for (const auto& [i, j, v] : a.entries())
+        if (i % 5 != 0) kept.emplace_back(i, j, 1 + (i + j) % 3);
+    const auto weighted = csr_of<double>(2500, 2500, kept);
+    auto equal = weighted;
+    std::fill(equal.value.begin(), equal.value.end(), 2.0);
+    std::vector<double> first(2500), last(2500);
+    for (std::size_t i = 0; i < 2500; ++i) {
+        first[i] = i < 100 ? 1.0 : 0.01;
+        last[i] = i > 2000 ? double(i % 7) : 0.0;
+    }
+    for (const HostCsr<double>* graph : std::vector<const HostCsr<double>*>{&equal, &weighted})
+        for (const double damping : {0.3, 0.85})
+            for (const auto& personal : {std::vector<double>{}, first})
+                for (const auto& dangling : {std::vector<double>{}, last}) {
+                    const RankOptions o{.damping = damping,
+                                        .tolerance = 1e-16,
+                                        .iterations = 250,
+                                        .personal = personal,
+                                        .dangling = dangling};
+                    const Ranking found = pagerank(Context::cpu(2), graph->view(), o);
+                    const auto want = plain_pagerank(*graph, damping, personal, dangling);
+                    for (std::size_t v = 0; v < want.size(); ++v)
+                        ASSERT_NEAR(found.value[v], want[v], 1e-12)
+                            << v << ", damping " << damping << (graph == &equal ? ", equal weights" : ", weights")
+                            << (personal.empty() ? "" : ", personal") << (dangling.empty() ? "" : ", dangling");
+                }
 }
 
 TEST(Hits, AreTheSingularVectors)

@@ -53,4 +53,7 @@ MUTANTS = [
     graph("inflate: the first 32 entries of a row", "src/graph/cuda/inflate.cu", "for (offset_t p = begin; p < end; p += warp) value[p] =", "for (offset_t p = begin; p < end && p < begin + 1; p += warp) value[p] =", "*RowsLongerThanAWarp/cuda*"),
     graph("select: a second block overwrites the first", "src/graph/cpu/multiply_select.cpp", "Block& block = mine.back();", "Block& block = mine.front();", "Select.KeepsManyBlocksOfRows"),
     graph("select: a threshold of 64 bits is rounded down", "src/graph/select.hpp", "if (static_cast<double>(cut) < s.threshold) cut", "if (false) cut", "*ThresholdsBetweenFloats*"),
+    graph("select: rows longer than a block", "src/graph/cpu/multiply_select.cpp", "const offset_t size = std::max(n, entries_of_block);", "const offset_t size = entries_of_block;", "Select.*"),
+    graph("rank: vertices without edges jump as all do", "src/graph/cpu/rank_by_pattern.cpp", "dangling.data(), rank.data(),", "jumps.data(), rank.data(),", "PageRank.*"),
+    graph("rank: what the last piece loses", "src/graph/cpu/rank_by_pattern.cpp", "sum.dangles + one.dangles};", "one.dangles};", "PageRank.*"),
 ]

@@ -46,4 +46,9 @@ MUTANTS = [
     mutant("block Jacobi: the last block has no rows of the identity", "src/solve/ops/setup.hpp", "first + i >= a.rows && i == j ? V(1) : V(0)", "false ? V(1) : V(0)", "*BlocksOfEverySize/cpu*", seeds=[1]),
     mutant("bicgstab: a wrong dot with preconditioners in float", "src/solve/methods/bicgstab.cpp", "vector::dot(q, system_.rows(), s,", "vector::dot(q, system_.rows(), sizeof(V) == 4 ? z : s,", "*FloatTakesAbout*/cpu*", seeds=[3, 4, 5]),
     mutant("minres: preconditioned norms are recorded", "src/solve/ops/minres.hpp", "0, 0, 0, 0, status->norm / beta};", "0, 0, 0, 0, 1.0};", "*ScaleOfTheSystem*/cpu*", seeds=[3, 4, 5]),
+    mutant("several right-hand sides: a column that goes on has all iterations again", "src/solve/columns.cpp", "            s_.recipe.stop.iterations -= std::min(done, s_.recipe.stop.iterations);\n", "", "*TheLimitOfIterations*/cpu*", seeds=[1]),
+    mutant("refinement: nodes of one unknown inside", "src/solve/methods/refinement.cpp", ".unknowns_per_node = recipe.unknowns_per_node};", ".unknowns_per_node = 1};", "Solve.RefinementTakes*", seeds=[1]),
+    mutant("refinement: the inner solver keeps its values", "src/solve/methods/refinement.cpp", "inner_.update_values(matrix_.convert(a)); }", "if (false) inner_.update_values(matrix_.convert(a)); }", "*NewValuesAreThose*/cpu*", seeds=[3, 4, 5]),
+    mutant("chebyshev: bounds of the first values", "src/solve/methods/chebyshev.cpp", "void update_values(const CsrView<V>&) override { find_bounds(); }", "void update_values(const CsrView<V>&) override {}", "*NewValuesAreThose*/cpu*", seeds=[3, 4, 5]),
+    mutant("amg in float: new values keep the scale of the first", "src/solve/preconditioner.cpp", "        matrix_scale_ = power_to_one(diagonal_range(ctx_, a).most);\n        plan_", "        plan_", "*NewValuesOfAnotherScale/cpu*", seeds=[1]),
 ]

@@ -132,6 +132,25 @@ TEST_P(BlockOn, LimitsAndIndefiniteMatrices)
         EXPECT_TRUE(r.converged()) << r.text();
 }
 
+// A column that goes on alone, with another candidate, has the iterations that are left.
+TEST_P(BlockOn, TheLimitOfIterationsIsForAllThatAColumnTries)
+{
+    HostCsr<double> a = laplacian<double>(12, 11, 1);
+    for (double& v : a.value)
+        if (v > 0) v = 3.5;  // of 4: some eigenvalues are negative
+    const auto b = columns_of<double>(a.rows, 3);
+    int most = 0;
+    for (const offset_t limit : {12, 20})
+        for (const Report& r :
+             solve_block<double>(ctx(), a, b, 3, {.preconditioner = None{}, .stop = {.iterations = limit}},
+                                 Layout::row_major)
+                 .reports) {
+            EXPECT_LE(r.iterations, limit) << r.text();
+            most = std::max(most, r.restarts);
+        }
+    EXPECT_GT(most, 0) << "no column went on alone";
+}
+
 TEST_P(BlockOn, RefusesWhatDoesNotFit)
 {
     const Context c = ctx();

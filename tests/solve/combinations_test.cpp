@@ -74,6 +74,32 @@ TEST_P(SolveCombinationsOn, ScaleOfTheSystemChangesNoIteration)
     });
 }
 
+// A plan with new values solves as a plan that never had others: eigenvalues, factors and what is inside of refinement
+// are renewed.
+TEST_P(SolveCombinationsOn, NewValuesAreThoseOfANewPlan)
+{
+    const Context c = ctx();
+    const auto a = laplacian<double>(9, 7, 1);
+    auto other = a;
+    std::size_t k = 0;
+    for (const auto& [i, j, v] : a.entries()) other.value[k++] = v * (1 + i % 3) * (1 + j % 3) + (i == j ? i % 4 : 0);
+    const Csr<double> first = to_device(c, a.view()), second = to_device(c, other.view());
+    const std::vector<double> ones(static_cast<std::size_t>(a.rows), 1);
+    const auto b = to_device<double>(c, std::span<const double>(ones));
+    auto x = to_device<double>(c, std::span<const double>(ones));
+    each_combination([&](const Recipe& recipe) {
+        auto plan = Plan<double>::make(c, first.view(), recipe), fresh = Plan<double>::make(c, second.view(), recipe);
+        plan.solve(b.span(), x.span());
+        plan.update_values(second.view());
+        const Report renewed = plan.solve(b.span(), x.span());
+        const std::vector<double> found = host_vector(c, x);
+        const Report made = fresh.solve(b.span(), x.span());
+        EXPECT_EQ(renewed.history, made.history);
+        EXPECT_EQ(renewed.inner_iterations, made.inner_iterations);
+        EXPECT_TRUE(same_bits(found, host_vector(c, x)));
+    });
+}
+
 TULLE_ON_BACKENDS(SolveCombinationsOn);
 
 }  // namespace

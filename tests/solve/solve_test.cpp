@@ -422,11 +422,44 @@ TEST_P(SolveOn, MultigridTakesANearNullSpace)
                     told.find("3 vectors of the near null space, 2 unknowns") != std::string::npos)
             << told;
     }
+    auto scaled = to_host<double>(c, std::as_const(modes.data).span());
+    for (offset_t k = 2; k < scaled.size(); k += 3) scaled.data()[k] *= 1e30;  // rotations, with squares beyond float
+    const auto scaled_there = to_device<double>(c, std::as_const(scaled).span());
+    for (const Method method : {Method::cg, Method::refinement}) {
+        const Recipe recipe{.method = method,
+                            .preconditioner = Amg{.precision = Precision::in_float},
+                            .unknowns_per_node = 2};
+        auto plan = Plan<double>::make(c, there.view(), recipe, {a.rows, 3, 3, Layout::row_major, scaled_there.data()});
+        const Report report = plan.solve(b.span(), x.span());
+        EXPECT_TRUE(report.converged()) << report.text();
+        EXPECT_LE(report.iterations + report.inner_iterations, 24);
+    }
     const DenseView<const double> few{a.rows - 1, 3, 3, Layout::row_major, modes.data.data()},
         apart{a.rows, 2, 3, Layout::row_major, modes.data.data()};
     EXPECT_THROW(Plan<double>::make(c, there.view(), {}, few), ShapeError);
     EXPECT_THROW(Plan<double>::make(c, there.view(), {}, apart), ValueError);
     EXPECT_THROW(Plan<double>::make(c, there.view(), {.unknowns_per_node = 5}), ValueError);
+}
+
+// Nodes of several unknowns reach the solver inside of refinement: without them elasticity takes more iterations.
+TEST(Solve, RefinementTakesNodesOfSeveralUnknowns)
+{
+    const Context c = Context::cpu(2);
+    const auto generated = io::generate<double>(Context::cpu(1), "elasticity2d:16,16");
+    const auto a = to_device(c, generated.view());
+    const auto b = to_device<double>(c, std::vector<double>(static_cast<std::size_t>(generated.rows), 1.0));
+    auto x = c.run([&](const auto& q) { return Buffer<double>(q, generated.rows); });
+    const auto iterations = [&](Method method, index_t unknowns) {
+        const Recipe recipe{.method = method,
+                            .preconditioner = Amg{.precision = Precision::in_float},
+                            .inner = {.method = Method::cg},
+                            .unknowns_per_node = unknowns};
+        const Report report = Plan<double>::make(c, a.view(), recipe).solve(b.span(), x.span());
+        EXPECT_TRUE(report.converged()) << report.text();
+        return method == Method::refinement ? report.inner_iterations : report.iterations;
+    };
+    const offset_t inside = iterations(Method::refinement, 2);
+    EXPECT_LT(inside, iterations(Method::refinement, 1));
 }
 
 TEST_P(SolveOn, BlocksThatSwapRowsAreInverted)

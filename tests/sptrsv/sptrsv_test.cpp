@@ -292,6 +292,11 @@ TEST_P(SptrsvOn, NamesTheRowOfAMissingOrZeroDiagonal)
     EXPECT_NE(refusal([&] { Plan<double>::make(c, zero.view()); }).find("row 1 (counted from 0): the diagonal is zero"),
               std::string::npos);
     EXPECT_NO_THROW(Plan<double>::make(c, zero.view(), {.unit_diagonal = true}));
+    const auto zeros =
+        csr_of<double>(4, 4, {{0, 0, 1.0}, {1, 1, 0.0}, {2, 1, 1.0}, {2, 2, 0.0}, {3, 2, 1.0}, {3, 3, 0.0}});
+    EXPECT_NE(refusal([&] { Plan<double>::make(Context::cpu(1), zeros.view()); }).find("row 1 (counted"),
+              std::string::npos)
+        << "the first of several";
     const auto twice =
         to_device(c, csr_of<double>(3, 3, {{0, 0, 1.0}, {1, 1, 1.0}, {2, 0, 1.0}, {2, 0, 1.0}, {2, 2, 1.0}}).view());
     EXPECT_NE(refusal([&] {

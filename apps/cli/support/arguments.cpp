@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include "apps/cli/support/failure.hpp"
 #include "base/suggest.hpp"
@@ -157,17 +159,38 @@ std::vector<std::string> choices_of(CLI::Option& option)
     return CLI::detail::split_up(validator->get_description(), ',');
 }
 
-CLI::Validator positive()
+namespace {
+
+// Finite, and as the rule and its text say.
+CLI::Validator number_that(std::function<bool(double)> rule, const std::string& text)
 {
     return CLI::Validator(
-        [](std::string& word) {
+        [rule = std::move(rule), text](std::string& word) {
             double number = 0;
             const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
-            if (fault == std::errc{} && end == word.data() + word.size() && std::isfinite(number) && number > 0)
+            if (fault == std::errc{} && end == word.data() + word.size() && std::isfinite(number) && rule(number))
                 return std::string();
-            return concat("must be a number greater than 0, not '", word, "'");
+            return concat("must be a number ", text, ", not '", word, "'");
         },
-        "POSITIVE", "positive");
+        "NUMBER", "number");
+}
+
+}  // namespace
+
+CLI::Validator positive()
+{
+    return number_that([](double number) { return number > 0; }, "greater than 0");
+}
+
+CLI::Validator from_zero()
+{
+    return number_that([](double number) { return number >= 0; }, "from 0 on");
+}
+
+CLI::Validator from_to(double least, double greatest)
+{
+    return number_that([=](double number) { return number >= least && number <= greatest; },
+                       concat("from ", least, " to ", greatest));
 }
 
 CLI::Validator memory_amount()

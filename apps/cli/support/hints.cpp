@@ -37,6 +37,13 @@ constexpr std::array translations{
     Translation{"ExecutionScope::device", ""},  // a scheme can only be forced in a program
     Translation{"Rule::whole", ""},
     Translation{"tulle::to_device", ""},
+    Translation{"with sum_duplicates()", "tulle convert to another file adds duplicates up"},
+    Translation{"set missing_diagonal to add", "store one, or add +match to --preconditioner"},
+    Translation{"set shift or shift_attempts", "add +match or +rcm to --preconditioner, or try another"},
+    Translation{"unknowns_per_node", "--unknowns-per-node is the number of neighbouring rows that belong to one node"},
+    Translation{"make a Plan<double>", "use --type f64"},
+    Translation{"(BlockJacobi)", "use --preconditioner none or block-jacobi:ROWS, or add +match to incomplete factors"},
+    Translation{"narrow() makes such factors", ""},  // the program has no others
     Translation{"tulle::sort_rows", "tulle convert to another file sorts the rows"},
 };
 

@@ -153,7 +153,7 @@ void Parser::compute(CLI::App* verb)
 void Parser::device(CLI::App* verb, std::function<bool()> uses_gpu)
 {
     verb->add_option("--device", settings_.device, "number of the GPU")
-        ->check(CLI::NonNegativeNumber)
+        ->check(from_zero())
         ->option_text("N")
         ->group("Machine");
     effective(verb, "--device", std::move(uses_gpu), "where no GPU is used");
@@ -183,11 +183,14 @@ void Parser::check_effects() const
 
 namespace {
 
-// CLI11's sentence about a range, with numbers as people write them.
+// CLI11's sentences about a range, with numbers as people write them, and about what it cannot read.
 std::string readable(const std::string& said)
 {
-    static const std::regex range("(.*): Value (.*) not in range (\\S+) to (\\S+)");
+    static const std::regex range("(.*): Value (.*) not in range (\\S+) to (\\S+)"),
+        conversion("Could not convert: (\\S+) = (.*)");
     std::smatch part;
+    if (std::regex_match(said, part, conversion))
+        return concat(part[1].str(), ": '", part[2].str(), "' is no number that it can have");
     if (!std::regex_match(said, part, range)) return said;
     const auto plain = [](std::string number) {  // without zeros behind the point
         if (number.find('.') != number.npos) number.erase(number.find_last_not_of('0') + 1);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Iterative refinement: the residual in double, scaled to length 1, is the right-hand side of a solver in float, whose
 // result is scaled back and added to x.
+#include "amg/near_null.hpp"
 #include "solve/float_matrix.hpp"
 #include "solve/method.hpp"
 #include "tulle/text.hpp"
@@ -14,7 +15,8 @@ public:
     Refinement(System<double>& system, const CsrView<double>& a, const Recipe& recipe)
         : system_(system),
           matrix_(system.ctx, a),
-          inner_(make_inner(a, inner_recipe(recipe), in_float(system.ctx, std::as_const(system.near_null).view())))
+          inner_(make_inner(a, inner_recipe(recipe),
+                            amg::unit_columns<float>(system.ctx, std::as_const(system.near_null).view())))
     {
         system.ctx.run([&](const auto& q) {
             right_ = Buffer<float>(q, a.rows);

@@ -87,7 +87,7 @@ void add_run_spmm(Parser& parser, CLI::App* run, SpmmOptions& o)
     verb->add_option(
             "--delta", o.delta,
             "with --kernel tiles: tiles filled by more than this share are dense (what costs least, panel by panel)")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(from_to(0, 1))
         ->option_text("SHARE");
     verb->add_flag("--search", o.search,
                    "with --kernel tiles: try some deltas and keep the fastest; with panels on a GPU: look at all rows "

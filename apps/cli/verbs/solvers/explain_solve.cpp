@@ -60,7 +60,7 @@ double predict(const solve::Choice& c, const CsrView<V>& a, std::size_t kept, do
     const double times = c.method == solve::Method::bicgstab ? 2 : 1;
     const double matrix = static_cast<double>(a.nonzeros) * (sizeof(V) + sizeof(index_t)) +
                           static_cast<double>(a.rows) * (sizeof(offset_t) + 2 * sizeof(V));
-    return times * product * (1 + static_cast<double>(kept) / matrix);
+    return times * product * (1 + static_cast<double>(kept) / std::max(1.0, matrix));
 }
 
 template <class V>

@@ -289,10 +289,10 @@ void add_rank(Parser& parser, RankOptions& o)
         ->check(one_of({"pagerank", "hits"}))
         ->option_text("METHOD");
     verb->add_option("--damping", o.damping, "pagerank: probability of following an edge (0.85)")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(from_to(0, 1))
         ->option_text("X");
     verb->add_option("--tolerance", o.tolerance, "of the change: pagerank n times this, hits this (1e-6)")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(from_to(0, 1))
         ->option_text("X");
     verb->add_option("--iterations", o.iterations, "at most (100); exit code 1 if they do not suffice")
         ->check(CLI::Range(1, 1'000'000))
@@ -365,7 +365,7 @@ void add_cluster(Parser& parser, ClusterVerbOptions& o)
         ->check(CLI::Range(0, max_index))
         ->option_text("N");
     verb->add_option("--recover-share", c.recover_share, "too much: less than this share is left; mcl's -pct (0.9)")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(from_to(0, 1))
         ->option_text("X");
     verb->add_option("--iterations", c.iterations, "at most (10000); exit code 1 if they do not suffice")
         ->check(CLI::Range(1, 1'000'000))
