@@ -302,27 +302,44 @@ std::vector<offset_t> exchange_counts(const Cluster& cluster, std::string_view p
     return got;
 }
 
+namespace {
+
+// Bytes of the entries of a rank, and of those before it.
+std::size_t bytes_of(const std::vector<offset_t>& begin, std::size_t rank, std::size_t entry_bytes)
+{
+    return static_cast<std::size_t>(begin[rank + 1] - begin[rank]) * entry_bytes;
+}
+std::size_t bytes_before(const std::vector<offset_t>& begin, std::size_t rank, std::size_t entry_bytes)
+{
+    return static_cast<std::size_t>(begin[rank]) * entry_bytes;
+}
+
+}  // namespace
+
+void add_exchange(Messages& messages, const Cluster& cluster, const char* send, const std::vector<offset_t>& send_begin,
+                  char* receive, const std::vector<offset_t>& receive_begin, std::size_t entry_bytes, int tag)
+{
+    const auto me = static_cast<std::size_t>(cluster.rank()), ranks = static_cast<std::size_t>(cluster.ranks());
+    for (std::size_t k = 1; k < ranks; ++k) {
+        const std::size_t from = (me + ranks - k) % ranks, to = (me + k) % ranks;
+        messages.add_receive(receive + bytes_before(receive_begin, from, entry_bytes),
+                             bytes_of(receive_begin, from, entry_bytes), static_cast<int>(from), tag);
+        messages.add_send(send + bytes_before(send_begin, to, entry_bytes), bytes_of(send_begin, to, entry_bytes),
+                          static_cast<int>(to), tag);
+    }
+}
+
 void exchange_bytes(const Cluster& cluster, std::string_view phase, const char* send,
                     const std::vector<offset_t>& send_begin, char* receive, const std::vector<offset_t>& receive_begin,
                     std::size_t entry_bytes)
 {
+    const auto me = static_cast<std::size_t>(cluster.rank());
     Messages messages(cluster);
-    const auto bytes_of = [&](const std::vector<offset_t>& begin, std::size_t r) {
-        return static_cast<std::size_t>(begin[r + 1] - begin[r]) * entry_bytes;
-    };
-    const auto place = [&](const std::vector<offset_t>& begin, std::size_t r) {
-        return static_cast<std::size_t>(begin[r]) * entry_bytes;
-    };
-    const auto me = static_cast<std::size_t>(cluster.rank()), ranks = static_cast<std::size_t>(cluster.ranks());
-    for (std::size_t k = 1; k < ranks; ++k) {
-        const std::size_t from = (me + ranks - k) % ranks, to = (me + k) % ranks;
-        messages.add_receive(receive + place(receive_begin, from), bytes_of(receive_begin, from),
-                             static_cast<int>(from), tag_exchange);
-        messages.add_send(send + place(send_begin, to), bytes_of(send_begin, to), static_cast<int>(to), tag_exchange);
-    }
+    add_exchange(messages, cluster, send, send_begin, receive, receive_begin, entry_bytes, tag_exchange);
     messages.start(phase);
-    if (bytes_of(send_begin, me) > 0)
-        std::memcpy(receive + place(receive_begin, me), send + place(send_begin, me), bytes_of(send_begin, me));
+    if (const std::size_t own = bytes_of(send_begin, me, entry_bytes); own > 0)
+        std::memcpy(receive + bytes_before(receive_begin, me, entry_bytes),
+                    send + bytes_before(send_begin, me, entry_bytes), own);
     messages.finish(phase);
 }
 
