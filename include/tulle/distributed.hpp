@@ -224,7 +224,7 @@ public:
     Traffic sent_per_run() const;
     /// Rows of this rank that are computed while messages travel. Local.
     index_t overlapped_rows() const;
-    /// Policy, halo and overlap of this rank, in several lines. Local.
+    /// Transport, policy, halo and overlap of this rank, in several lines. Local.
     std::string describe() const;
 
 private:
@@ -264,6 +264,8 @@ public:
     void update_values();
     /// Messages and bytes that this rank sends in one product. Local.
     Traffic sent_per_run() const;
+    /// Transport, policy and halo of this rank, in several lines. Local.
+    std::string describe() const;
 
 private:
     struct State;
@@ -307,6 +309,8 @@ public:
     std::size_t most_held() const;
     /// Messages and bytes of rows of B that this rank sends in the next run(). Local.
     Traffic sent_per_run() const;
+    /// Transport, batches and rows of B of this rank, in several lines. Local.
+    std::string describe() const;
 
 private:
     struct State;

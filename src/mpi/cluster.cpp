@@ -343,23 +343,45 @@ void exchange_bytes(const Cluster& cluster, std::string_view phase, const char* 
     messages.finish(phase);
 }
 
+TransportChoice choose_transport(Backend backend)
+{
+    const bool cpu = backend == Backend::cpu;
+    TransportChoice only =
+        cpu ? TransportChoice{"host", "ranks work on CPUs"}
+            : TransportChoice{"staged", "MPI is given host memory alone: GPU-aware MPI and NCCL are not used"};
+    const char* const wish = std::getenv("TULLE_TRANSPORT");
+    if (!wish || std::string_view(wish) == "auto") return only;
+    require<ValueError>(
+        wish == only.name,
+        [&] {
+            return concat("TULLE_TRANSPORT is '", wish, "', which ranks on ", cpu ? "CPUs" : "GPUs", " do not have");
+        },
+        concat("possible here: auto, ", only.name));
+    only.why = "TULLE_TRANSPORT asks for it";
+    return only;
+}
+
 Cluster::Cluster(std::unique_ptr<Transport> transport, const Context& ctx, const ClusterOptions& options)
-    : state_(new State{
-          std::move(transport), ctx, ctx.backend() == Backend::cpu ? ctx : Context::cpu(1), deadline_of(options), {}})
+    : state_(new State{std::move(transport),
+                       ctx,
+                       ctx.backend() == Backend::cpu ? ctx : Context::cpu(1),
+                       choose_transport(ctx.backend()),
+                       deadline_of(options),
+                       {}})
 {}
 
 int Cluster::rank() const { return state_->transport->rank(); }
 int Cluster::ranks() const { return state_->transport->ranks(); }
 const Context& Cluster::context() const { return state_->ctx; }
 Traffic Cluster::sent() const { return state_->sent; }
+const TransportChoice& Cluster::transport() const { return state_->choice; }
 
 std::string Cluster::describe() const
 {
+    const bool cpu = context().backend() == Backend::cpu;
     return concat(ranks(), ranks() == 1 ? " rank" : " ranks", " on ", state_->transport->name(),
-                  context().backend() == Backend::cpu
-                      ? std::string(", messages from host memory, ")
-                      : concat(" and ", context().name(), ", messages staged through page-locked host memory, "),
-                  state_->deadline > 0 ? concat("deadline ", fixed(state_->deadline, 1), " s") : "no deadline");
+                  cpu ? "" : concat(" and ", context().name()), ", transport ", transport().name, " (", transport().why,
+                  "), ", state_->deadline > 0 ? concat("deadline ", fixed(state_->deadline, 1), " s") : "no deadline");
 }
 
 void Cluster::together(std::string_view phase, const std::function<void()>& work) const

@@ -22,7 +22,8 @@ namespace tulle::inline TULLE_ABI::mpi {
 
 struct Cluster::State {
     std::unique_ptr<Transport> transport;
-    Context ctx, host;    // where the rank works; its CPU
+    Context ctx, host;  // where the rank works; its CPU
+    TransportChoice choice;
     double deadline = 0;  // seconds; 0: none
     Traffic sent;
 };

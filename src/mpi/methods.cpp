@@ -210,8 +210,8 @@ private:
         const V* const t = t_.data();
         double product[2], sum[2];
         system_.dots_of(std::vector<VectorPair<V>>{{r, t}, {t, t}}, product);
-        BicgstabUpdate<V> op{nullptr, nullptr,             nullptr,    nullptr, nullptr,
-                             nullptr, {nullptr, product}, &scalars_, &status};
+        BicgstabUpdate<V> op{nullptr,   nullptr, nullptr, nullptr, nullptr, nullptr, {nullptr, product},
+                             &scalars_, &status};
         op.load();
         system_.axpby(op.alpha, y, 1, x_);
         system_.axpby(op.omega, z, 1, x_);

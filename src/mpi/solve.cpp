@@ -73,8 +73,8 @@ void set_up_first(SolveState<V>& s)
     System<V>& system = *s.system;
     const solve::Preconditioner& wanted = s.choice().preconditioner;
     system.plain = std::holds_alternative<solve::None>(wanted);
-    system.preconditioner = solve::make_preconditioner(
-        s.ctx, system.block.view(), *system.block_product, system.rows() > 0 ? wanted : solve::Preconditioner{});
+    system.preconditioner = solve::make_preconditioner(s.ctx, system.block.view(), *system.block_product,
+                                                       system.rows() > 0 ? wanted : solve::Preconditioner{});
     s.iteration = make_iteration(system, s.choice().method, s.recipe.restart);
     s.best = system.make_vector();
     s.checked = system.make_vector();

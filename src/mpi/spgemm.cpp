@@ -80,8 +80,9 @@ std::vector<offset_t> row_lengths(const DistCsr<V>& a, const DistCsr<V>& b)
     std::unique_ptr<HaloExchange<offset_t>> halo;
     a.cluster().together("spgemm setup", [&] {
         halo = std::make_unique<HaloExchange<offset_t>>(a.cluster().state().host, a.cluster(), a.state()->halo, 1);
-        for (index_t i = 0; i < b.local().rows; ++i)
-            halo->own()[static_cast<std::size_t>(i)] = b.local().row_begin[i + 1] - b.local().row_begin[i];
+        const offset_t* const begin = b.local().row_begin;
+        const std::span<offset_t> own = halo->own();
+        for (std::size_t i = 0; i < own.size(); ++i) own[i] = begin[i + 1] - begin[i];
     });
     halo->start(halo->own());
     halo->finish();
@@ -637,6 +638,17 @@ Traffic SpgemmPlan<V>::sent_per_run() const
             sent.bytes += entries * (state_->knows_patterns() ? sizeof(V) : entry_bytes<V>);
         }
     return sent;
+}
+
+template <class V>
+std::string SpgemmPlan<V>::describe() const
+{
+    const State& s = *state_;
+    return concat(s.cluster().describe(), "\n", s.rounds, s.rounds == 1 ? " round" : " rounds",
+                  s.keeps_patterns ? ", patterns of B are kept" : "", "\nrank ", s.cluster().rank(), ": ",
+                  s.a.local().rows, " rows in ", batches(), batches() == 1 ? " batch" : " batches",
+                  ", the largest fetches ", largest_batch(), " bytes of rows of B; sends ", sent_per_run().bytes,
+                  " bytes in the next run");
 }
 
 template class SpgemmPlan<float>;

@@ -158,6 +158,36 @@ TEST(Cluster, RefusesAWrongDeadline)
     unsetenv("TULLE_MPI_DEADLINE");
 }
 
+// Only what exists can be asked for; plans tell what is used, and why.
+TEST(Transport, IsNamedByTheEnvironment)
+{
+    const auto said = [](const char* wish, Backend backend) {
+        setenv("TULLE_TRANSPORT", wish, 1);
+        try {
+            const mpi::TransportChoice choice = mpi::choose_transport(backend);
+            return choice.name + ", " + choice.why;
+        } catch (const ValueError& e) {
+            return e.message() + "; " + e.hint();
+        }
+    };
+    EXPECT_EQ(said("auto", Backend::cpu), "host, ranks work on CPUs");
+    EXPECT_EQ(said("host", Backend::cpu), "host, TULLE_TRANSPORT asks for it");
+    EXPECT_EQ(said("staged", Backend::cuda), "staged, TULLE_TRANSPORT asks for it");
+    EXPECT_EQ(said("nccl", Backend::cuda),
+              "TULLE_TRANSPORT is 'nccl', which ranks on GPUs do not have; possible here: auto, staged");
+    EXPECT_EQ(said("staged", Backend::cpu),
+              "TULLE_TRANSPORT is 'staged', which ranks on CPUs do not have; possible here: auto, host");
+    EXPECT_THROW(alone(), ValueError);
+    unsetenv("TULLE_TRANSPORT");
+    EXPECT_EQ(said("auto", Backend::cuda).substr(0, 8), "staged, ");
+    unsetenv("TULLE_TRANSPORT");
+    const auto a = mpi::DistCsr<double>::generate(alone(), "stencil5:3");
+    for (const std::string& text :
+         {mpi::SpmvPlan<double>::make(a).describe(), mpi::SpmmPlan<double>::make(a, 2).describe(),
+          mpi::SpgemmPlan<double>::make(a, a).describe()})
+        EXPECT_NE(text.find("1 rank on threads, transport host (ranks work on CPUs), deadline"), text.npos) << text;
+}
+
 // ---- binned sums ----
 
 double binned(std::vector<double> x, std::size_t cut)

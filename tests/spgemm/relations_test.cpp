@@ -97,6 +97,17 @@ TEST(Relations, ARowThatDiffersEndsAStretch)
     }
 }
 
+// Rows of C with none to some twenty products, several of them with the same column.
+TEST(Relations, FewProductsHaveTheBitsOfPlainArrays)
+{
+    const auto scattered = [](index_t i, index_t j) { return (i * 7 + j * j * 3 + i * j) % 23 < i % 6; };
+    const auto a = matrix_where<double>(60, 30, Values::reals, 5, scattered);
+    const auto b = matrix_where<double>(30, 12, Values::reals, 6, scattered);
+    check_product(a, b);
+    check_product(matrix_where<float>(60, 30, Values::reals, 7, scattered),
+                  matrix_where<float>(30, 12, Values::reals, 8, scattered));
+}
+
 TEST(Relations, OfRows)
 {
     const std::vector<offset_t> begin{0, 2, 4, 6, 8, 9, 9, 9};
