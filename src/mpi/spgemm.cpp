@@ -125,7 +125,13 @@ std::vector<Range> make_ranges(const DistCsr<V>& a, const std::vector<offset_t>&
         }
         ranges.back().last = i + 1;
     }
-    for (Range& r : ranges) std::sort(r.used.begin(), r.used.end());
+    if (ranges.size() > 1) {
+        for (Range& r : ranges) std::sort(r.used.begin(), r.used.end());
+        return ranges;
+    }
+    ranges[0].used.clear();  // in order without a sort
+    for (index_t j = 0; j < local.cols; ++j)
+        if (seen[static_cast<std::size_t>(j)] == 0) ranges[0].used.push_back(j);
     return ranges;
 }
 
@@ -169,8 +175,9 @@ std::vector<T> pack_rows(const DistCsr<V>& b, const Fetch& f, const Read& read)
 {
     std::vector<T> give;
     give.reserve(static_cast<std::size_t>(f.give_begin.back()));
+    const offset_t* const begin = b.local().row_begin;
     for (const index_t i : f.asked.entry)
-        for (offset_t k = b.local().row_begin[i]; k < b.local().row_begin[i + 1]; ++k) give.push_back(read(k));
+        for (offset_t k = begin[i]; k < begin[i + 1]; ++k) give.push_back(read(k));
     return give;
 }
 
@@ -183,10 +190,12 @@ public:
     {
         b.cluster().together(phase, [&] {
             if (columns) {
-                give_col_ = pack_rows<global_t>(b, f, [&](offset_t k) { return b.global_col(b.local().col[k]); });
+                const index_t* const local = b.local().col;
+                give_col_ = pack_rows<global_t>(b, f, [&](offset_t k) { return b.global_col(local[k]); });
                 col.resize(static_cast<std::size_t>(f.get_begin.back()));
             }
-            give_value_ = pack_rows<V>(b, f, [&](offset_t k) { return b.local().value[k]; });
+            const V* const values = b.local().value;
+            give_value_ = pack_rows<V>(b, f, [&](offset_t k) { return values[k]; });
             value.resize(static_cast<std::size_t>(f.get_begin.back()));
         });
         if (columns) add(b, f, give_col_, col, tag_columns);
@@ -246,14 +255,15 @@ std::vector<global_t> ghosts_of(const DistCsr<V>& a, const DistCsr<V>& b, const 
     const auto me = static_cast<std::size_t>(b.cluster().rank());
     const global_t first = b.col_cuts()[me], last = b.col_cuts()[me + 1];
     const Halo& halo = b.state()->halo;
+    const CsrView<V> local = b.local();
     std::vector<global_t> ghosts;
     for (const global_t j : fetched)
         if (j < first || j >= last) ghosts.push_back(j);
     std::vector<unsigned char> used(b.ghosts().size(), 0);
     if (!used.empty())
         for_each_own(a, range, [&](index_t row) {
-            for (offset_t k = b.local().row_begin[row]; k < b.local().row_begin[row + 1]; ++k) {
-                const index_t j = b.local().col[k];
+            for (offset_t k = local.row_begin[row]; k < local.row_begin[row + 1]; ++k) {
+                const index_t j = local.col[k];
                 if (is_ghost(halo, j)) used[static_cast<std::size_t>(j < halo.below ? j : j - halo.own)] = 1;
             }
         });
