@@ -17,7 +17,7 @@ bool run(const char* file)
     std::ranges::fill(x.local(), 1.0);
     plan.run(x.local(), y.local());  // y = A x
     double d = tulle::mpi::dot(x, y);
-    auto report = tulle::mpi::cg(A, y.local(), x.local());  // Jacobi, relative residual 1e-8
+    auto report = tulle::mpi::solve(A, y.local(), x.local());  // CG, Jacobi, relative residual 1e-8
     if (cluster.rank() == 0) std::printf("x · A x = %g; %s\n", d, report.text().c_str());
     return report.converged();
 }

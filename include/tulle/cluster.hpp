@@ -57,6 +57,17 @@ public:
     [[noreturn]] virtual void abort(int code) = 0;
 };
 
+/// How the contents of messages get from the memory of a rank to MPI.
+struct TransportChoice {
+    std::string name;  ///< "host": from host memory; "staged": from a GPU through page-locked host memory
+    std::string why;   ///< one sentence
+};
+
+/// How messages of ranks on a backend travel. The environment variable TULLE_TRANSPORT may name it: "auto" (as if it
+/// were not set), "host" for ranks on CPUs, "staged" for ranks on GPUs. Local.
+/// @throws ValueError, with what is possible, if it names something else.
+TULLE_API TransportChoice choose_transport(Backend backend);
+
 /// Options of a cluster.
 struct ClusterOptions {
     /// Seconds that a rank waits for a message before it ends the job and names the silent rank; 0: no limit. The
@@ -87,7 +98,7 @@ public:
     /// @param transport how messages travel; tulle/mpi.hpp makes one.
     /// @param ctx where this rank works: all ranks on CPUs, or all on GPUs.
     /// @param options see ClusterOptions.
-    /// @throws ValueError if TULLE_MPI_DEADLINE is not a number.
+    /// @throws ValueError if TULLE_MPI_DEADLINE is not a number; as choose_transport().
     Cluster(std::unique_ptr<Transport> transport, const Context& ctx, const ClusterOptions& options = {});
 
     /// Number of this rank, from 0.
@@ -98,7 +109,9 @@ public:
     const Context& context() const;
     /// What this rank has sent since it was made.
     Traffic sent() const;
-    /// Ranks, library and deadline in one line.
+    /// How messages get from the memory of this rank to MPI.
+    const TransportChoice& transport() const;
+    /// Ranks, library, transport with the reason for it, and deadline in one line.
     std::string describe() const;
 
     /// Runs `work` on every rank. Collective. If it throws on some ranks, all throw what the lowest of them threw, and

@@ -2,22 +2,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Matrices and vectors whose rows are distributed over the ranks of a Cluster, and what can be done with them: SpMV,
-/// SpMM, SpGEMM, transposition, dot products, conjugate gradients.
+/// SpMM, SpGEMM, transposition, dot products, Krylov methods.
 /// @code
 /// auto A = tulle::mpi::DistCsr<double>::read(cluster, "A.mtx");
 /// auto plan = tulle::mpi::SpmvPlan<double>::make(A);
 /// tulle::mpi::DistVector<double> x(cluster, A.col_cuts()), y(cluster, A.row_cuts());
 /// plan.run(x.local(), y.local());
 /// const double d = tulle::mpi::dot(x, y);
-/// auto report = tulle::mpi::cg(A, b.local(), x.local());
+/// auto report = tulle::mpi::solve(A, b.local(), x.local());
 /// @endcode
 /// Every rank has consecutive rows; row_cuts() tells which. x is distributed by col_cuts(), for square matrices the
-/// same. Results of products, transposes, dot() and, with a preconditioner that does not depend on the cuts, cg() have
-/// the same bits for any number of ranks and any cuts. All functions are collective unless they say "local".
+/// same. Results of products, transposes, dot() and, with a preconditioner that does not depend on the cuts, solve()
+/// have the same bits for any number of ranks and any cuts. All functions are collective unless they say "local".
 ///
 /// The context of the cluster may be on a GPU; several ranks may share one. Matrices stay in host memory, and plans
-/// keep copies on the GPU; vectors given to products, dot(), norm() and cg() are in its memory, as those of DistVector.
-/// Messages are staged through page-locked host memory.
+/// keep copies on the GPU; vectors given to products, dot(), norm() and solve() are in its memory, as those of
+/// DistVector. Messages are staged through page-locked host memory.
 #pragma once
 
 #include <cstddef>
@@ -224,7 +224,7 @@ public:
     Traffic sent_per_run() const;
     /// Rows of this rank that are computed while messages travel. Local.
     index_t overlapped_rows() const;
-    /// Policy, halo and overlap of this rank, in several lines. Local.
+    /// Transport, policy, halo and overlap of this rank, in several lines. Local.
     std::string describe() const;
 
 private:
@@ -264,6 +264,8 @@ public:
     void update_values();
     /// Messages and bytes that this rank sends in one product. Local.
     Traffic sent_per_run() const;
+    /// Transport, policy and halo of this rank, in several lines. Local.
+    std::string describe() const;
 
 private:
     struct State;
@@ -273,8 +275,9 @@ private:
 
 /// Options of SpgemmPlan.
 struct SpgemmOptions {
-    /// Bytes of rows of B from other ranks that a rank holds at once; rows of A are multiplied in batches whose rows of
-    /// B fit. A batch has at least one row of A, whatever it needs.
+    /// Bytes of rows of B from other ranks that a rank holds at once. Where all do not fit, rows of A are multiplied in
+    /// batches, with the rows for the next batch on their way: two batches fit. A batch has at least one row of A,
+    /// whatever it needs.
     std::size_t budget = Memory::unlimited;
 };
 
@@ -292,8 +295,8 @@ public:
     /// Computes C, distributed as the rows of A and the columns of B.
     DistCsr<V> run();
     /// Computes the values of a C that run() gave again, after values of A and B have changed. If all ranks had one
-    /// batch, patterns and the symbolic phase are kept and only values are fetched; otherwise everything but the
-    /// distribution of C is done again.
+    /// batch, patterns and the symbolic phase are kept and only values are fetched. With several, only values are
+    /// fetched where the budget has room for the patterns, four bytes an entry; the symbolic phase is done again.
     /// @throws PlanMismatch if C has another size; only on the ranks concerned.
     void run(DistCsr<V>& c);
 
@@ -301,6 +304,13 @@ public:
     int batches() const;
     /// Bytes of rows of B that the largest batch of this rank fetches. Local.
     std::size_t largest_batch() const;
+    /// The most bytes of rows of B from other ranks that this rank has held at once: a batch in use, the next one on
+    /// its way, and patterns that are kept. Local.
+    std::size_t most_held() const;
+    /// Messages and bytes of rows of B that this rank sends in the next run(). Local.
+    Traffic sent_per_run() const;
+    /// Transport, batches and rows of B of this rank, in several lines. Local.
+    std::string describe() const;
 
 private:
     struct State;
@@ -383,25 +393,30 @@ private:
     detail::Pimpl<State> state_;
 };
 
-/// Options of cg().
-struct CgOptions {
-    solve::Stop stop = {};  ///< when to end; `seconds` is not used, as clocks of ranks differ
+/// Options of solve().
+struct SolveOptions {
+    /// cg (symmetric positive definite), minres (symmetric), bicgstab, gmres or fgmres.
+    solve::Method method = solve::Method::cg;
     /// Applied to the diagonal block of each rank (block Jacobi). None and Jacobi do not depend on the cuts, the others
     /// do: with them, iterations and bits depend on the number of ranks.
     solve::Preconditioner preconditioner = solve::Jacobi{};
-    bool guess = false;  ///< x has a first guess; otherwise it is not read
+    int restart = 30;       ///< gmres, fgmres: vectors kept before a restart
+    solve::Stop stop = {};  ///< when to end; `seconds` is not used, as clocks of ranks differ
+    bool guess = false;     ///< x has a first guess; otherwise it is not read
 };
 
-/// Solves A x = b by conjugate gradients; A is symmetric positive definite and distributed like its columns.
+/// Solves A x = b; A is square and distributed like its columns. Bad numbers are reasons in the report, not exceptions,
+/// as for solve::Plan::solve().
 /// @param a the matrix.
 /// @param b the local part.
-/// @param x the local part.
-/// @param options see CgOptions.
+/// @param x the local part; must not overlap b.
+/// @param options see SolveOptions.
 /// @return the same report on all ranks, but for its times.
 /// @throws ShapeError if A is not square, columns are not distributed as rows, or sizes do not fit.
-/// @throws ValueError if the preconditioner cannot be made; OutOfMemory.
+/// @throws ValueError if the options are wrong, the method is not one of those, A has NaN or infinity, or the
+/// preconditioner cannot be made; OutOfMemory.
 template <class V>
-TULLE_API solve::Report cg(const DistCsr<V>& a, std::span<const std::type_identity_t<V>> b,
-                           std::span<std::type_identity_t<V>> x, const CgOptions& options = {});
+TULLE_API solve::Report solve(const DistCsr<V>& a, std::span<const std::type_identity_t<V>> b,
+                              std::span<std::type_identity_t<V>> x, const SolveOptions& options = {});
 
 }  // namespace tulle::inline TULLE_ABI::mpi

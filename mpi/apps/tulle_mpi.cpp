@@ -30,11 +30,16 @@ constexpr const char* help =
     "MATRIX is a file of any format that tulle reads, or a generator like stencil7:50.\n\n"
     "  --backend WHERE   cpu (the default) or cuda: GPUs by the rank on its host, shared where there are fewer\n"
     "  --json            one JSON object, with the times of pack, exchange and product of every rank\n"
-    "  --verify          compare with one process, bit by bit; exit code 1 if they differ\n"
+    "  --verify          compare with one process, bit by bit; exit code 1 if they differ. solve: without a\n"
+    "                    preconditioner or with jacobi; others depend on the number of ranks\n"
     "  --repeat N        timed runs; the shortest counts (10)\n"
     "  --n N             spmm: columns of B (32)\n"
     "  --budget BYTES    spgemm: rows of B that a rank fetches at once, like 64MiB (no limit)\n"
+    "  --method NAME     solve: cg (the default), minres, bicgstab, gmres or fgmres\n"
+    "  --preconditioner P  solve: on the diagonal block of each rank: none, jacobi (the default), ilu0, amg, ...\n"
+    "  --restart N       solve: vectors of gmres and fgmres before a restart (30)\n"
     "  --tolerance X     solve: residual over the norm of b (1e-8)\n"
+    "  --max-iterations N  solve: the most iterations (10000)\n"
     "  --transpose       spmv: with the transposed matrix\n"
     "  --help\n\n"
     "Exit codes: 0 ok, 1 check failed, 2 usage, 3 file, 4 memory, 5 a rank is lost, 6 internal.\n";
@@ -50,7 +55,7 @@ struct Wishes {
     int repeat = 10;
     index_t n = 32;
     std::size_t budget = Memory::unlimited;
-    double tolerance = 1e-8;
+    mpi::SolveOptions solve = {};
 };
 
 double number_of(const std::string& option, const char* text, double least)
@@ -87,7 +92,12 @@ Wishes parse(int argc, char** argv)
         else if (word == "--repeat") w.repeat = static_cast<int>(number_of(word, next(), 1));
         else if (word == "--n") w.n = static_cast<index_t>(number_of(word, next(), 1));
         else if (word == "--budget") w.budget = parse_bytes(next());
-        else if (word == "--tolerance") w.tolerance = number_of(word, next(), 0);
+        else if (word == "--method") w.solve.method = solve::parse_method(next());
+        else if (word == "--preconditioner") w.solve.preconditioner = solve::parse_preconditioner(next());
+        else if (word == "--restart") w.solve.restart = static_cast<int>(number_of(word, next(), 1));
+        else if (word == "--tolerance") w.solve.stop.relative = number_of(word, next(), 0);
+        else if (word == "--max-iterations")
+            w.solve.stop.iterations = static_cast<offset_t>(number_of(word, next(), 0));
         else if (word.starts_with("-")) throw UsageError(concat("there is no option ", word), "see tulle-mpi --help");
         else words.push_back(word);
     }
@@ -153,6 +163,7 @@ struct Result {
     double seconds = 0;
     std::string note;
     bool checked = false, same = true;
+    bool ok = true;                  // a solve converged
     std::vector<double> times = {};  // on rank 0: seconds of the phases, rank after rank
 };
 
@@ -280,14 +291,36 @@ Result run_spgemm(const mpi::DistCsr<double>& a, const Wishes& w)
     return r;
 }
 
+// Whether residuals and x have the bits of one rank; only without a preconditioner, or with the diagonal.
+bool is_bitwise(const mpi::SolveOptions& how)
+{
+    return std::holds_alternative<solve::None>(how.preconditioner) ||
+           std::holds_alternative<solve::Jacobi>(how.preconditioner);
+}
+
+// The same with one rank: rank 0 alone.
+bool matches_one_rank(const Csr<double>& whole, const Context& ctx, std::span<const double> x,
+                      const solve::Report& report, const mpi::SolveOptions& how)
+{
+    const auto one = mpi::DistCsr<double>::scatter(mpi::cluster(MPI_COMM_SELF, ctx), whole.view());
+    mpi::DistVector<double> b(one.cluster(), one.row_cuts()), one_x(one.cluster(), one.row_cuts());
+    b.upload(std::vector<double>(b.local().size(), 1.0));
+    const solve::Report expected = mpi::solve<double>(one, b.local(), one_x.local(), how);
+    return same_bits(report.history, expected.history) && same_bits(x, one_x.download());
+}
+
 Result run_solve(const mpi::DistCsr<double>& a, const Wishes& w)
 {
     mpi::DistVector<double> b(a.cluster(), a.row_cuts()), x(a.cluster(), a.row_cuts());
     b.upload(std::vector<double>(b.local().size(), 1.0));
-    const solve::Report report = mpi::cg<double>(a, b.local(), x.local(), {.stop = {.relative = w.tolerance}});
+    const solve::Report report = mpi::solve<double>(a, b.local(), x.local(), w.solve);
     Result r{report.iterate_seconds, report.text()};
+    r.ok = report.converged();
+    if (!w.verify || !is_bitwise(w.solve)) return r;
+    const Csr<double> whole = a.gather();
+    const std::vector<double> all_x = x.gather();
     r.checked = true;
-    r.same = report.converged();
+    if (a.cluster().rank() == 0) r.same = matches_one_rank(whole, a.cluster().context(), all_x, report, w.solve);
     return r;
 }
 
@@ -296,9 +329,9 @@ std::string in_words(const mpi::DistCsr<double>& a, const Wishes& w, const Resul
     return concat(w.operation, " ", w.matrix, ": ", a.rows(), " x ", a.cols(), ", ", a.nonzeros(), " nonzeros, ",
                   a.cluster().ranks(), " ranks", w.cuda ? " on GPUs" : "", ": ", fixed(r.seconds * 1e3, 3), " ms; ",
                   r.note, text_of(r.times),
-                  !r.checked || w.operation == "solve" ? ""
-                  : r.same                             ? "; the bits of one process"
-                                                       : "; NOT the bits of one process");
+                  !r.checked ? ""
+                  : r.same   ? "; the bits of one process"
+                             : "; NOT the bits of one process");
 }
 
 std::string in_json(const mpi::DistCsr<double>& a, const Wishes& w, const Result& r)
@@ -318,7 +351,7 @@ int answer(const mpi::Cluster& cluster, const Wishes& w)
                      : w.operation == "spgemm" ? run_spgemm(a, w)
                                                : run_solve(a, w);
     if (cluster.rank() == 0) std::printf("%s\n", (w.json ? in_json(a, w, r) : in_words(a, w, r)).c_str());
-    return cluster.largest(r.same ? 0 : 1) == 0 ? 0 : 1;
+    return cluster.largest(r.same && r.ok ? 0 : 1) == 0 ? 0 : 1;
 }
 
 int code_of(const std::exception& e)

@@ -74,6 +74,8 @@ void run_checks(const tulle::mpi::Cluster& cluster)
     tulle::testing::check_agreement(cluster);
     tulle::testing::check_wide(cluster);
     tulle::testing::check_files(cluster);
+    if (cluster.ranks() <= 4) tulle::testing::check_reasons(cluster);
+    tulle::testing::check_refused(cluster);
     tulle::testing::check_all<double>(cluster);
     tulle::testing::check_all<float>(cluster);
 }

@@ -302,47 +302,86 @@ std::vector<offset_t> exchange_counts(const Cluster& cluster, std::string_view p
     return got;
 }
 
+namespace {
+
+// Bytes of the entries of a rank, and of those before it.
+std::size_t bytes_of(const std::vector<offset_t>& begin, std::size_t rank, std::size_t entry_bytes)
+{
+    return static_cast<std::size_t>(begin[rank + 1] - begin[rank]) * entry_bytes;
+}
+std::size_t bytes_before(const std::vector<offset_t>& begin, std::size_t rank, std::size_t entry_bytes)
+{
+    return static_cast<std::size_t>(begin[rank]) * entry_bytes;
+}
+
+}  // namespace
+
+void add_exchange(Messages& messages, const Cluster& cluster, const char* send, const std::vector<offset_t>& send_begin,
+                  char* receive, const std::vector<offset_t>& receive_begin, std::size_t entry_bytes, int tag)
+{
+    const auto me = static_cast<std::size_t>(cluster.rank()), ranks = static_cast<std::size_t>(cluster.ranks());
+    for (std::size_t k = 1; k < ranks; ++k) {
+        const std::size_t from = (me + ranks - k) % ranks, to = (me + k) % ranks;
+        messages.add_receive(receive + bytes_before(receive_begin, from, entry_bytes),
+                             bytes_of(receive_begin, from, entry_bytes), static_cast<int>(from), tag);
+        messages.add_send(send + bytes_before(send_begin, to, entry_bytes), bytes_of(send_begin, to, entry_bytes),
+                          static_cast<int>(to), tag);
+    }
+}
+
 void exchange_bytes(const Cluster& cluster, std::string_view phase, const char* send,
                     const std::vector<offset_t>& send_begin, char* receive, const std::vector<offset_t>& receive_begin,
                     std::size_t entry_bytes)
 {
+    const auto me = static_cast<std::size_t>(cluster.rank());
     Messages messages(cluster);
-    const auto bytes_of = [&](const std::vector<offset_t>& begin, std::size_t r) {
-        return static_cast<std::size_t>(begin[r + 1] - begin[r]) * entry_bytes;
-    };
-    const auto place = [&](const std::vector<offset_t>& begin, std::size_t r) {
-        return static_cast<std::size_t>(begin[r]) * entry_bytes;
-    };
-    const auto me = static_cast<std::size_t>(cluster.rank()), ranks = static_cast<std::size_t>(cluster.ranks());
-    for (std::size_t k = 1; k < ranks; ++k) {
-        const std::size_t from = (me + ranks - k) % ranks, to = (me + k) % ranks;
-        messages.add_receive(receive + place(receive_begin, from), bytes_of(receive_begin, from),
-                             static_cast<int>(from), tag_exchange);
-        messages.add_send(send + place(send_begin, to), bytes_of(send_begin, to), static_cast<int>(to), tag_exchange);
-    }
+    add_exchange(messages, cluster, send, send_begin, receive, receive_begin, entry_bytes, tag_exchange);
     messages.start(phase);
-    if (bytes_of(send_begin, me) > 0)
-        std::memcpy(receive + place(receive_begin, me), send + place(send_begin, me), bytes_of(send_begin, me));
+    if (const std::size_t own = bytes_of(send_begin, me, entry_bytes); own > 0)
+        std::memcpy(receive + bytes_before(receive_begin, me, entry_bytes),
+                    send + bytes_before(send_begin, me, entry_bytes), own);
     messages.finish(phase);
 }
 
+TransportChoice choose_transport(Backend backend)
+{
+    const bool cpu = backend == Backend::cpu;
+    TransportChoice only =
+        cpu ? TransportChoice{"host", "ranks work on CPUs"}
+            : TransportChoice{"staged", "MPI is given host memory alone: GPU-aware MPI and NCCL are not used"};
+    const char* const wish = std::getenv("TULLE_TRANSPORT");
+    if (!wish || std::string_view(wish) == "auto") return only;
+    require<ValueError>(
+        wish == only.name,
+        [&] {
+            return concat("TULLE_TRANSPORT is '", wish, "', which ranks on ", cpu ? "CPUs" : "GPUs", " do not have");
+        },
+        concat("possible here: auto, ", only.name));
+    only.why = "TULLE_TRANSPORT asks for it";
+    return only;
+}
+
 Cluster::Cluster(std::unique_ptr<Transport> transport, const Context& ctx, const ClusterOptions& options)
-    : state_(new State{
-          std::move(transport), ctx, ctx.backend() == Backend::cpu ? ctx : Context::cpu(1), deadline_of(options), {}})
+    : state_(new State{std::move(transport),
+                       ctx,
+                       ctx.backend() == Backend::cpu ? ctx : Context::cpu(1),
+                       choose_transport(ctx.backend()),
+                       deadline_of(options),
+                       {}})
 {}
 
 int Cluster::rank() const { return state_->transport->rank(); }
 int Cluster::ranks() const { return state_->transport->ranks(); }
 const Context& Cluster::context() const { return state_->ctx; }
 Traffic Cluster::sent() const { return state_->sent; }
+const TransportChoice& Cluster::transport() const { return state_->choice; }
 
 std::string Cluster::describe() const
 {
+    const bool cpu = context().backend() == Backend::cpu;
     return concat(ranks(), ranks() == 1 ? " rank" : " ranks", " on ", state_->transport->name(),
-                  context().backend() == Backend::cpu
-                      ? std::string(", messages from host memory, ")
-                      : concat(" and ", context().name(), ", messages staged through page-locked host memory, "),
-                  state_->deadline > 0 ? concat("deadline ", fixed(state_->deadline, 1), " s") : "no deadline");
+                  cpu ? "" : concat(" and ", context().name()), ", transport ", transport().name, " (", transport().why,
+                  "), ", state_->deadline > 0 ? concat("deadline ", fixed(state_->deadline, 1), " s") : "no deadline");
 }
 
 void Cluster::together(std::string_view phase, const std::function<void()>& work) const

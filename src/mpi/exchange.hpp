@@ -22,12 +22,13 @@ namespace tulle::inline TULLE_ABI::mpi {
 
 struct Cluster::State {
     std::unique_ptr<Transport> transport;
-    Context ctx, host;    // where the rank works; its CPU
+    Context ctx, host;  // where the rank works; its CPU
+    TransportChoice choice;
     double deadline = 0;  // seconds; 0: none
     Traffic sent;
 };
 
-enum Tag : int { tag_collective = 1, tag_exchange = 2, tag_halo = 3 };
+enum Tag : int { tag_collective = 1, tag_exchange = 2, tag_halo = 3, tag_columns = 4, tag_values = 5 };
 
 // A set of messages that are started and awaited together, as often as wanted. Longer messages than MPI can count are
 // sent in pieces.
@@ -109,6 +110,9 @@ struct ByRank {
 // How many entries each rank will send to this one.
 std::vector<offset_t> exchange_counts(const Cluster& cluster, std::string_view phase,
                                       const std::vector<offset_t>& counts);
+// The messages of an exchange with all other ranks; begin counts entries. What a rank has for itself is not sent.
+void add_exchange(Messages& messages, const Cluster& cluster, const char* send, const std::vector<offset_t>& send_begin,
+                  char* receive, const std::vector<offset_t>& receive_begin, std::size_t entry_bytes, int tag);
 void exchange_bytes(const Cluster& cluster, std::string_view phase, const char* send,
                     const std::vector<offset_t>& send_begin, char* receive, const std::vector<offset_t>& receive_begin,
                     std::size_t entry_bytes);

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of distributed matrices, rows of C where the rows of A are.
 //
-//   make   lengths of the rows of B at the ghosts of A; ranges of rows of A (batches) whose rows of B fit the budget
-//   fetch  rows of B at the ghosts of a batch, from their owners; all ranks take part in as many rounds as the rank
-//          with most batches has
+//   make   lengths of the rows of B at the ghosts of A; ranges of rows of A (batches) whose rows of B fit the budget,
+//          with the next batch on its way; who needs which rows
+//   fetch  rows of B at the ghosts of a batch, from their owners, while the batch before is multiplied; all ranks take
+//          part in as many rounds as the rank with most batches has
 //   join   the rows of B that the batch uses, own and fetched, as one matrix whose rows are numbered as the local
 //          columns of A; columns in their global order. Where nothing is fetched, B is used as it is.
 //   fill   the core's SpGEMM plan, on a GPU with copies of both; each entry of C is summed in the order of A's
@@ -22,6 +23,10 @@
 namespace tulle::inline TULLE_ABI::mpi {
 namespace {
 
+// Of an entry of B on its way: column and value.
+template <class V>
+constexpr std::size_t entry_bytes = sizeof(global_t) + sizeof(V);
+
 // A range of rows of A, and the columns it uses, in ascending local numbers.
 struct Range {
     index_t first = 0, last = 0;
@@ -36,14 +41,19 @@ struct Fetch {
     std::vector<offset_t> get_begin, give_begin;  // entries from and to each rank
 };
 
+// Columns of the fetched entries of a batch, as its rows of C number them, and the columns of other ranks among those.
+struct Pattern {
+    std::vector<index_t> col;
+    std::vector<global_t> ghosts;
+};
+
 template <class V>
 struct Batch {
     Range rows;
-    Fetch fetch;
     RowPiece<V> a;  // a view of the rows of A
     bool joined = false;
-    Csr<V> b;                      // where it is joined: rows that the batch does not use are empty
-    std::vector<global_t> ghosts;  // of C
+    Csr<V> b;  // where it is joined: rows that the batch does not use are empty
+    std::shared_ptr<const Pattern> pattern;
     std::optional<Csr<V>> b_on_gpu = {}, c_on_gpu = {};
     std::unique_ptr<spgemm::Plan<V>> plan;
 
@@ -70,8 +80,9 @@ std::vector<offset_t> row_lengths(const DistCsr<V>& a, const DistCsr<V>& b)
     std::unique_ptr<HaloExchange<offset_t>> halo;
     a.cluster().together("spgemm setup", [&] {
         halo = std::make_unique<HaloExchange<offset_t>>(a.cluster().state().host, a.cluster(), a.state()->halo, 1);
-        for (index_t i = 0; i < b.local().rows; ++i)
-            halo->own()[static_cast<std::size_t>(i)] = b.local().row_begin[i + 1] - b.local().row_begin[i];
+        const offset_t* const begin = b.local().row_begin;
+        const std::span<offset_t> own = halo->own();
+        for (std::size_t i = 0; i < own.size(); ++i) own[i] = begin[i + 1] - begin[i];
     });
     halo->start(halo->own());
     halo->finish();
@@ -92,7 +103,7 @@ std::vector<Range> make_ranges(const DistCsr<V>& a, const std::vector<offset_t>&
     }
     std::vector<index_t> seen(static_cast<std::size_t>(local.cols), -1);
     const auto bytes_of = [&](index_t j) {
-        return static_cast<std::size_t>(length[static_cast<std::size_t>(j)]) * (sizeof(global_t) + sizeof(V));
+        return static_cast<std::size_t>(length[static_cast<std::size_t>(j)]) * entry_bytes<V>;
     };
     const auto take = [&](index_t i) {
         const auto number = static_cast<index_t>(ranges.size() - 1);
@@ -114,7 +125,13 @@ std::vector<Range> make_ranges(const DistCsr<V>& a, const std::vector<offset_t>&
         }
         ranges.back().last = i + 1;
     }
-    for (Range& r : ranges) std::sort(r.used.begin(), r.used.end());
+    if (ranges.size() > 1) {
+        for (Range& r : ranges) std::sort(r.used.begin(), r.used.end());
+        return ranges;
+    }
+    ranges[0].used.clear();  // in order without a sort
+    for (index_t j = 0; j < local.cols; ++j)
+        if (seen[static_cast<std::size_t>(j)] == 0) ranges[0].used.push_back(j);
     return ranges;
 }
 
@@ -152,19 +169,74 @@ Fetch make_fetch(const DistCsr<V>& a, const DistCsr<V>& b, const Range& range, c
     return f;
 }
 
-// The entries of the wanted rows, each as read(k) gives it for the k-th local nonzero of B. Collective.
+// The entries of the asked rows, each as read(k) gives it for the k-th local nonzero of B.
 template <class T, class V, class Read>
-std::vector<T> fetch_entries(const DistCsr<V>& b, const Fetch& f, const Read& read)
+std::vector<T> pack_rows(const DistCsr<V>& b, const Fetch& f, const Read& read)
 {
-    ByRank<T> give{f.give_begin, {}};
-    b.cluster().together("rows of B", [&] {
-        give.entry.reserve(static_cast<std::size_t>(f.give_begin.back()));
-        for (const index_t i : f.asked.entry)
-            for (offset_t k = b.local().row_begin[i]; k < b.local().row_begin[i + 1]; ++k)
-                give.entry.push_back(read(k));
-    });
-    return exchange(b.cluster(), "rows of B", give, f.get_begin).entry;
+    std::vector<T> give;
+    give.reserve(static_cast<std::size_t>(f.give_begin.back()));
+    const offset_t* const begin = b.local().row_begin;
+    for (const index_t i : f.asked.entry)
+        for (offset_t k = begin[i]; k < begin[i + 1]; ++k) give.push_back(read(k));
+    return give;
 }
+
+// Rows of B on their way from their owners, and those that this rank gives.
+template <class V>
+class Arriving {
+public:
+    // Collective. columns: with their patterns.
+    Arriving(const DistCsr<V>& b, const Fetch& f, bool columns) : messages_(b.cluster())
+    {
+        b.cluster().together(phase, [&] {
+            if (columns) {
+                const index_t* const local = b.local().col;
+                give_col_ = pack_rows<global_t>(b, f, [&](offset_t k) { return b.global_col(local[k]); });
+                col.resize(static_cast<std::size_t>(f.get_begin.back()));
+            }
+            const V* const values = b.local().value;
+            give_value_ = pack_rows<V>(b, f, [&](offset_t k) { return values[k]; });
+            value.resize(static_cast<std::size_t>(f.get_begin.back()));
+        });
+        if (columns) add(b, f, give_col_, col, tag_columns);
+        add(b, f, give_value_, value, tag_values);
+        messages_.start(phase);
+    }
+    Arriving(const Arriving&) = delete;
+    Arriving& operator=(const Arriving&) = delete;
+    // The library underneath may still write to the arrays.
+    ~Arriving()
+    {
+        try {
+            finish();
+        } catch (...) {  // the job has ended
+        }
+    }
+    void poke() { messages_.poke(phase); }
+    void finish()
+    {
+        messages_.finish(phase);
+        give_col_ = {};
+        give_value_ = {};
+    }
+
+    std::vector<global_t> col;
+    std::vector<V> value;
+
+private:
+    static constexpr std::string_view phase = "rows of B";
+
+    template <class T>
+    void add(const DistCsr<V>& b, const Fetch& f, const std::vector<T>& give, std::vector<T>& get, int tag)
+    {
+        add_exchange(messages_, b.cluster(), reinterpret_cast<const char*>(give.data()), f.give_begin,
+                     reinterpret_cast<char*>(get.data()), f.get_begin, sizeof(T), tag);
+    }
+
+    Messages messages_;
+    std::vector<global_t> give_col_;
+    std::vector<V> give_value_;
+};
 
 // Calls visit(row of B) for the own rows that a batch uses.
 template <class V, class Visit>
@@ -183,14 +255,15 @@ std::vector<global_t> ghosts_of(const DistCsr<V>& a, const DistCsr<V>& b, const 
     const auto me = static_cast<std::size_t>(b.cluster().rank());
     const global_t first = b.col_cuts()[me], last = b.col_cuts()[me + 1];
     const Halo& halo = b.state()->halo;
+    const CsrView<V> local = b.local();
     std::vector<global_t> ghosts;
     for (const global_t j : fetched)
         if (j < first || j >= last) ghosts.push_back(j);
     std::vector<unsigned char> used(b.ghosts().size(), 0);
     if (!used.empty())
         for_each_own(a, range, [&](index_t row) {
-            for (offset_t k = b.local().row_begin[row]; k < b.local().row_begin[row + 1]; ++k) {
-                const index_t j = b.local().col[k];
+            for (offset_t k = local.row_begin[row]; k < local.row_begin[row + 1]; ++k) {
+                const index_t j = local.col[k];
                 if (is_ghost(halo, j)) used[static_cast<std::size_t>(j < halo.below ? j : j - halo.own)] = 1;
             }
         });
@@ -285,7 +358,7 @@ Csr<V> join_rows(const DistCsr<V>& a, const DistCsr<V>& b, const Range& range, c
 
 template <class V>
 void load_columns(const DistCsr<V>& a, const DistCsr<V>& b, Batch<V>& batch, const Numbers& numbers,
-                  const std::vector<global_t>& fetched)
+                  const std::vector<index_t>& fetched)
 {
     const CsrView<V> local = b.local();
     const std::vector<index_t> number = numbers_of(b, numbers);
@@ -296,9 +369,7 @@ void load_columns(const DistCsr<V>& a, const DistCsr<V>& b, Batch<V>& batch, con
             for (offset_t k = local.row_begin[i]; k < local.row_begin[i + 1]; ++k)
                 col[to++] = number[static_cast<std::size_t>(local.col[k])];
         },
-        [&](offset_t from, offset_t count, offset_t to) {
-            for (offset_t k = from; k < from + count; ++k) col[to++] = numbers.of(fetched[static_cast<std::size_t>(k)]);
-        });
+        [&](offset_t from, offset_t count, offset_t to) { std::copy_n(fetched.data() + from, count, col + to); });
 }
 
 template <class V>
@@ -319,52 +390,135 @@ void load_values(const DistCsr<V>& a, const DistCsr<V>& b, Batch<V>& batch, cons
 template <class V>
 struct SpgemmPlan<V>::State {
     DistCsr<V> a, b;
-    std::vector<offset_t> length;  // of the rows of B at the local columns of A
-    std::vector<Range> ranges;
-    int rounds = 0;                  // batches of the rank with most
-    bool all_sorted = false;         // rows of B, on all ranks
-    std::unique_ptr<Batch<V>> kept;  // where there is one round
-    bool refilled = false;           // and values have been computed again
+    std::vector<offset_t> length = {};  // of the rows of B at the local columns of A
+    std::vector<Range> ranges = {};
+    int rounds = 0;                                             // batches of the rank with most
+    bool all_sorted = false;                                    // rows of B, on all ranks
+    std::vector<Fetch> fetches = {};                            // of the rounds
+    bool keeps_patterns = false;                                // of batches, on all ranks
+    std::vector<std::shared_ptr<const Pattern>> patterns = {};  // of the rounds, once they are known
+    std::unique_ptr<Batch<V>> kept = {};                        // where there is one round
+    bool refilled = false;                                      // and values have been computed again
+    std::size_t held = 0, most_held = 0;                        // bytes of rows of B from other ranks
 
     const Cluster& cluster() const { return a.cluster(); }
     const Context& context() const { return a.cluster().context(); }
-
-    // Patterns of a round; ranks without a batch left give rows all the same. Collective.
-    std::unique_ptr<Batch<V>> prepare(int round)
+    std::size_t fetched_bytes(int round) const
     {
+        return round < static_cast<int>(ranges.size()) ? ranges[static_cast<std::size_t>(round)].fetched_bytes : 0;
+    }
+    // Ranges of rows of A. One for all where that fits the budget; otherwise two batches fit it together, and where
+    // that leaves half of it or more, so do the patterns of all batches. Collective.
+    void cut(std::size_t budget)
+    {
+        const auto cut_by = [&](std::size_t limit) {
+            cluster().together("spgemm setup", [&] {
+                ranges = make_ranges(a, length, limit, !a.ghosts().empty() || !b.ghosts().empty());
+            });
+            rounds = static_cast<int>(cluster().largest(static_cast<global_t>(ranges.size())));
+        };
+        cut_by(budget);
+        if (rounds == 1) return;
+        cut_by(budget / 4);
+        std::size_t entries = 0;
+        for (const Range& r : ranges) entries += r.fetched_bytes / entry_bytes<V>;
+        keeps_patterns = cluster().largest(entries * sizeof(index_t) <= budget / 2 ? 0 : 1) == 0;
+        if (!keeps_patterns) cut_by(budget / 2);
+    }
+    Fetch make_fetch_of(int round) const
+    {
+        const bool has = round < static_cast<int>(ranges.size());
+        return make_fetch(a, b, has ? ranges[static_cast<std::size_t>(round)] : Range{}, length);
+    }
+    bool knows_patterns() const { return !patterns.empty() || kept; }
+
+    void hold(std::size_t bytes)
+    {
+        held += bytes;
+        most_held = std::max(most_held, held);
+    }
+
+    // Asks for the rows of a round; ranks without a batch left give rows all the same. Collective.
+    std::unique_ptr<Arriving<V>> start(int round)
+    {
+        hold(fetched_bytes(round));
+        return std::make_unique<Arriving<V>>(b, fetches[static_cast<std::size_t>(round)], !knows_patterns());
+    }
+
+    // The batch of a round, once its rows are here. Collective.
+    std::unique_ptr<Batch<V>> arrive(int round, std::unique_ptr<Arriving<V>> got)
+    {
+        got->finish();
         auto batch = std::make_unique<Batch<V>>();
         if (round < static_cast<int>(ranges.size())) batch->rows = ranges[static_cast<std::size_t>(round)];
         else batch->rows.first = batch->rows.last = a.local().rows;
-        batch->fetch = make_fetch(a, b, batch->rows, length);
-        const auto fetched =
-            fetch_entries<global_t>(b, batch->fetch, [&](offset_t k) { return b.global_col(b.local().col[k]); });
         cluster().together("spgemm", [&] {
             batch->a = piece_of(cluster().context(), a.local(), batch->rows.first, batch->rows.last, false);
-            batch->ghosts = ghosts_of(a, b, batch->rows, fetched);
             batch->joined = !needs_no_join(a, b, batch->rows);
-            if (!batch->joined) return;
-            const Numbers numbers(b.col_cuts(), cluster().rank(), batch->ghosts);
-            batch->b = join_rows(a, b, batch->rows, numbers, length);
-            batch->b.sorted = batch->b.unique = all_sorted;  // rows of other ranks may be in any order
-            load_columns(a, b, *batch, numbers, fetched);
+            batch->pattern =
+                patterns.empty() ? find_pattern(*batch, got->col) : patterns[static_cast<std::size_t>(round)];
+            if (batch->joined) join(*batch, got->value);
         });
         return batch;
     }
 
-    void load(Batch<V>& batch)
+    std::shared_ptr<const Pattern> find_pattern(const Batch<V>& batch, std::vector<global_t>& fetched) const
     {
-        const auto values = fetch_entries<V>(b, batch.fetch, [&](offset_t k) { return b.local().value[k]; });
-        if (batch.joined) load_values(a, b, batch, values);
+        Pattern found{{}, ghosts_of(a, b, batch.rows, fetched)};
+        const Numbers numbers(b.col_cuts(), cluster().rank(), found.ghosts);
+        found.col.reserve(fetched.size());
+        for (const global_t j : fetched) found.col.push_back(numbers.of(j));
+        fetched = {};
+        return std::make_shared<const Pattern>(std::move(found));
     }
 
-    // Rows of C of a batch. Collective.
-    Csr<V> multiply(Batch<V>& batch)
+    void join(Batch<V>& batch, const std::vector<V>& values)
     {
-        load(batch);
+        const Numbers numbers(b.col_cuts(), cluster().rank(), batch.pattern->ghosts);
+        batch.b = join_rows(a, b, batch.rows, numbers, length);
+        batch.b.sorted = batch.b.unique = all_sorted;  // rows of other ranks may be in any order
+        load_columns(a, b, batch, numbers, batch.pattern->col);
+        load_values(a, b, batch, values);
+    }
+
+    // New values of the kept batch. Collective.
+    void load(Batch<V>& batch)
+    {
+        Arriving<V> got(b, fetches[0], false);
+        got.finish();
+        if (batch.joined) load_values(a, b, batch, got.value);
+    }
+
+    // Calls take(batch, its rows of C) for all batches, each time with the rows of the next on their way. Collective.
+    template <class Take>
+    void for_each_batch(const Take& take)
+    {
+        std::vector<std::shared_ptr<const Pattern>> found;
+        held = 0;
+        for (const auto& pattern : patterns) held += pattern->col.size() * sizeof(index_t);
+        std::unique_ptr<Arriving<V>> next = start(0);
+        for (int round = 0; round < rounds; ++round) {
+            const auto batch = arrive(round, std::move(next));
+            if (round + 1 < rounds) next = start(round + 1);
+            const Csr<V> c = multiply(*batch, next.get());
+            cluster().together("spgemm", [&] {
+                take(*batch, c);
+                if (keeps_patterns && patterns.empty()) found.push_back(batch->pattern);
+            });
+            held -= fetched_bytes(round);
+            if (!found.empty()) hold(found.back()->col.size() * sizeof(index_t));
+        }
+        if (!found.empty()) patterns = std::move(found);
+    }
+
+    // Rows of C of a batch; messages progress in between. Collective.
+    Csr<V> multiply(Batch<V>& batch, Arriving<V>* next = nullptr)
+    {
         Csr<V> c;
         cluster().together("spgemm", [&] {
             upload(batch);
             make_plan(batch, spgemm::NumericReuse::find_places);
+            if (next) next->poke();
             c = batch.plan->run();
             if (context().backend() == Backend::cpu) return;
             batch.c_on_gpu = std::move(c);
@@ -413,12 +567,11 @@ SpgemmPlan<V> SpgemmPlan<V>::make(const DistCsr<V>& a, const DistCsr<V>& b, cons
             [&] { return concat("A has ", a.cols(), " columns, but B has ", b.rows(), " rows"); });
     require(a.col_cuts() == b.row_cuts(), "columns of A are not distributed as the rows of B",
             "give A the row cuts of B as col_cuts");
-    auto state = std::make_unique<State>(State{a, b, row_lengths(a, b), {}, 0, false, {}, false});
-    a.cluster().together("spgemm setup", [&] {
-        state->ranges = make_ranges(a, state->length, options.budget, !a.ghosts().empty() || !b.ghosts().empty());
-    });
-    state->rounds = static_cast<int>(a.cluster().largest(static_cast<global_t>(state->ranges.size())));
+    auto state = std::make_unique<State>(State{.a = a, .b = b});
+    state->length = row_lengths(a, b);
+    state->cut(options.budget);
     state->all_sorted = a.cluster().largest(b.local().sorted && b.local().unique ? 0 : 1) == 0;
+    for (int round = 0; round < state->rounds; ++round) state->fetches.push_back(state->make_fetch_of(round));
     return SpgemmPlan(std::move(state));
 }
 
@@ -427,23 +580,22 @@ DistCsr<V> SpgemmPlan<V>::run()
 {
     State& s = *state_;
     if (s.rounds == 1) {
-        s.kept = s.prepare(0);
+        s.kept.reset();
+        s.held = 0;
+        s.kept = s.arrive(0, s.start(0));
         Csr<V> c = s.multiply(*s.kept);
-        return distribute(s.cluster(), std::move(c), s.kept->ghosts, s.a.row_cuts(), s.b.col_cuts());
+        return distribute(s.cluster(), std::move(c), s.kept->pattern->ghosts, s.a.row_cuts(), s.b.col_cuts());
     }
     std::vector<offset_t> row_begin{0};
     std::vector<global_t> col;
     std::vector<V> value;
-    for (int round = 0; round < s.rounds; ++round) {
-        const auto batch = s.prepare(round);
-        const Csr<V> c = s.multiply(*batch);
-        s.cluster().together("spgemm", [&] {
-            const Numbers numbers(s.b.col_cuts(), s.cluster().rank(), batch->ghosts);
-            for (index_t i = 0; i < c.rows; ++i) row_begin.push_back(std::ssize(col) + c.row_begin.data()[i + 1]);
-            for (offset_t k = 0; k < c.nonzeros(); ++k) col.push_back(numbers.global(c.col.data()[k]));
-            value.insert(value.end(), c.value.data(), c.value.data() + c.nonzeros());
-        });
-    }
+    s.for_each_batch([&](const Batch<V>& batch, const Csr<V>& c) {
+        const Numbers numbers(s.b.col_cuts(), s.cluster().rank(), batch.pattern->ghosts);
+        const offset_t before = std::ssize(col);
+        for (index_t i = 0; i < c.rows; ++i) row_begin.push_back(before + c.row_begin.data()[i + 1]);
+        for (offset_t k = 0; k < c.nonzeros(); ++k) col.push_back(numbers.global(c.col.data()[k]));
+        value.insert(value.end(), c.value.data(), c.value.data() + c.nonzeros());
+    });
     return DistCsr<V>::from_rows(s.cluster(), s.b.cols(), row_begin, col, value, s.b.col_cuts());
 }
 
@@ -459,15 +611,11 @@ void SpgemmPlan<V>::run(DistCsr<V>& c)
         return s.cluster().together("spgemm", [&] { s.refill(local); });
     }
     offset_t next = 0;
-    for (int round = 0; round < s.rounds; ++round) {
-        const auto batch = s.prepare(round);
-        const Csr<V> rows = s.multiply(*batch);
-        s.cluster().together("spgemm", [&] {
-            require<PlanMismatch>(next + rows.nonzeros() <= local.nonzeros(), "C is not a product of this plan");
-            std::copy_n(rows.value.data(), rows.nonzeros(), local.value.data() + next);
-            next += rows.nonzeros();
-        });
-    }
+    s.for_each_batch([&](const Batch<V>&, const Csr<V>& rows) {
+        require<PlanMismatch>(next + rows.nonzeros() <= local.nonzeros(), "C is not a product of this plan");
+        std::copy_n(rows.value.data(), rows.nonzeros(), local.value.data() + next);
+        next += rows.nonzeros();
+    });
 }
 
 template <class V>
@@ -481,6 +629,36 @@ std::size_t SpgemmPlan<V>::largest_batch() const
     std::size_t most = 0;
     for (const Range& r : state_->ranges) most = std::max(most, r.fetched_bytes);
     return most;
+}
+
+template <class V>
+std::size_t SpgemmPlan<V>::most_held() const
+{
+    return state_->most_held;
+}
+template <class V>
+Traffic SpgemmPlan<V>::sent_per_run() const
+{
+    Traffic sent;
+    for (const Fetch& f : state_->fetches)
+        for (std::size_t r = 0; r + 1 < f.give_begin.size(); ++r) {
+            const auto entries = static_cast<std::uint64_t>(f.give_begin[r + 1] - f.give_begin[r]);
+            const int messages = state_->knows_patterns() ? 1 : 2;
+            if (entries > 0) sent.messages += static_cast<std::uint64_t>(messages);
+            sent.bytes += entries * (state_->knows_patterns() ? sizeof(V) : entry_bytes<V>);
+        }
+    return sent;
+}
+
+template <class V>
+std::string SpgemmPlan<V>::describe() const
+{
+    const State& s = *state_;
+    return concat(s.cluster().describe(), "\n", s.rounds, s.rounds == 1 ? " round" : " rounds",
+                  s.keeps_patterns ? ", patterns of B are kept" : "", "\nrank ", s.cluster().rank(), ": ",
+                  s.a.local().rows, " rows in ", batches(), batches() == 1 ? " batch" : " batches",
+                  ", the largest fetches ", largest_batch(), " bytes of rows of B; sends ", sent_per_run().bytes,
+                  " bytes in the next run");
 }
 
 template class SpgemmPlan<float>;

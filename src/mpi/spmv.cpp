@@ -350,6 +350,17 @@ Traffic SpmmPlan<V>::sent_per_run() const
     return state_->pattern().traffic(sizeof(V) * static_cast<std::size_t>(state_->n));
 }
 
+template <class V>
+std::string SpmmPlan<V>::describe() const
+{
+    const State& s = *state_;
+    const Traffic sent = sent_per_run();
+    return concat(s.a.cluster().describe(), "\n", to_text(s.policy), " on all ranks, ", s.n, " columns\nrank ",
+                  s.a.cluster().rank(), ": ", s.a.local().rows, " rows; receives ",
+                  s.pattern().below + s.pattern().above, " rows of B from ", s.pattern().receive.size(),
+                  " ranks, sends ", sent.bytes, " bytes to ", sent.messages);
+}
+
 template class SpmvPlan<float>;
 template class SpmvPlan<double>;
 template class SpmmPlan<float>;

@@ -6,7 +6,7 @@
 //   choose     method and preconditioner where the recipe leaves them open (policy.cpp)
 //   set up     product, preconditioner, vectors of the method: the first candidate that can be made (set_up.cpp)
 //   solve      iterations in blocks until b - A x, computed anew, is small enough or all candidates have failed
-//              (loop.cpp)
+//              (loop.hpp)
 //   columns    several right-hand sides share products with A (columns.cpp)
 //   advise     what would make the next solves faster (advice.cpp)
 #include "tulle/solve.hpp"

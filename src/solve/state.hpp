@@ -15,7 +15,8 @@
 
 namespace tulle::inline TULLE_ABI::solve {
 
-template <class V>
+// S: System<V>, or what another module has in its place (mpi/system.hpp).
+template <class V, class S = System<V>>
 struct PlanState {
     Context ctx;
     CsrView<V> a;
@@ -28,7 +29,7 @@ struct PlanState {
     bool failed = false;      // the last solve did
     bool chosen = false;      // preconditioners are chosen, not the caller's
     std::string skipped;      // candidates before it that could not be made, and why
-    std::unique_ptr<System<V>> system;
+    std::unique_ptr<S> system;
     std::unique_ptr<Iteration<V>> iteration;
     std::unique_ptr<BlockCg<V>> block;  // made for the first solve with several right-hand sides
     Buffer<V> block_b, block_x;         // one column
@@ -53,7 +54,11 @@ Features inspect(const Context& ctx, const CsrView<V>& a);
 template <class V>
 void set_up_first(PlanState<V>& s);
 
-// loop.cpp: iterates with the current candidate, and with those after it where it fails.
+// Whether b - A x, whose norm is given, is orthogonal to the columns of A (loop.cpp).
+template <class V>
+bool is_least_squares(PlanState<V>& s, double norm);
+
+// loop.hpp: iterates with the current candidate, and with those after it where it fails.
 template <class V>
 Report run_loop(PlanState<V>& s, std::span<const V> b, std::span<V> x, const Observer& observe);
 

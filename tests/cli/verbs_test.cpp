@@ -165,7 +165,7 @@ TEST_F(Verbs, DoctorTellsBuildHardwareAndWhatIsNotUsed)
     EXPECT_EQ(found["hardware"]["gpus"].empty(), std::any_of(found["not_used"].begin(), found["not_used"].end(),
                                                              [](const auto& u) { return u["what"] == "CUDA"; }));
     const Outcome run = tulle("doctor");
-    for (const char* part : {"compiler", "CPU backend", "CUDA backend", "hardware", "not used"})
+    for (const char* part : {"compiler", "CPU backend", "CUDA backend", "hardware", "transport, CPUs", "not used"})
         EXPECT_NE(run.out.find(part), run.out.npos) << part;
 }
 

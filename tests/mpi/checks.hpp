@@ -219,40 +219,21 @@ void check_spgemm(mpi::DistCsr<V> a, const CsrView<V>& whole, const std::string&
     CsrView<V> twice = whole;
     twice.value = doubled.data();
     const Csr<V> again = product(twice, square ? twice : whole);
-    for (const std::size_t budget : {Memory::unlimited, std::size_t{2000}}) {
+    for (const std::size_t budget : {Memory::unlimited, std::size_t{2000}, std::size_t{500}}) {
         auto plan = mpi::SpgemmPlan<V>::make(a, b, {.budget = budget});
         mpi::DistCsr<V> c = plan.run();
         check_gather(c, one.view(), name);
+        if (budget == 500) continue;
         for (V& v : a.values()) v *= V(2);
         plan.run(c);
         check_gather(c, again.view(), name + ", new values");
         for (V& v : a.values()) v /= V(2);
         const std::size_t need = longest_need(a, b);
         if (budget == Memory::unlimited) expect(plan.batches() == 1, name + ": batches without a budget");
-        else expect(plan.largest_batch() <= std::max(budget, need), name + ": the budget is exceeded");
+        else expect(plan.most_held() <= std::max(budget, 2 * need + budget / 2), name + ": the budget is exceeded");
+        expect(plan.most_held() >= plan.largest_batch(), name + ": less is held than a batch");
     }
     expect(cluster.sum(0) == 0, "ranks are in step");
-}
-
-template <class V>
-void check_cg(const mpi::DistCsr<V>& a, const CsrView<V>& whole, const std::string& name)
-{
-    const mpi::Cluster& cluster = a.cluster();
-    const Context& ctx = cluster.context();
-    const std::vector<V> ones(static_cast<std::size_t>(whole.rows), V(1));
-    const solve::Stop stop{.relative = sizeof(V) == 8 ? 1e-9 : 1e-4};
-    const auto single = mpi::DistCsr<V>::scatter(alone(ctx), whole);
-    const Buffer<V> all_b = to_device<V>(ctx, ones), b = to_device(ctx, part(cluster, ones, a.row_cuts()));
-    mpi::DistVector<V> x(single.cluster(), single.row_cuts()), mine(cluster, a.row_cuts());
-    const auto one = mpi::cg<V>(single, all_b.span(), x.local(), {.stop = stop});
-    const auto all = mpi::cg<V>(a, b.span(), mine.local(), {.stop = stop});
-    expect(all.converged(), name + ": " + all.text());
-    expect(all.iterations > 1, name + ": nothing was iterated");
-    expect_same<double>(all.history, one.history, name + ": residuals");
-    expect_same<V>(mine.download(), part(cluster, x.download(), a.row_cuts()), name + ": x");
-    const auto blocks =
-        mpi::cg<V>(a, b.span(), mine.local(), {.stop = stop, .preconditioner = solve::Incomplete{factor::Kind::ic0}});
-    expect(blocks.converged() && blocks.iterations < 2 * all.iterations + 10, name + ": block Jacobi with IC(0)");
 }
 
 template <class V>
@@ -266,6 +247,154 @@ std::vector<mpi::Cuts> cuts_for(const CsrView<V>& a, int ranks)
         holes[r] = r % 2 ? a.rows * static_cast<mpi::global_t>(r) / ranks : holes[r - 1];
     holes.back() = a.rows;
     return {{}, last, first, holes};
+}
+
+// Residuals and x have the bits of one rank where the preconditioner does not depend on the cuts, restarts included.
+template <class V>
+void check_solve(const mpi::DistCsr<V>& a, const CsrView<V>& whole, solve::Method method, const std::string& name)
+{
+    const mpi::Cluster& cluster = a.cluster();
+    const Context& ctx = cluster.context();
+    const std::vector<V> ones(static_cast<std::size_t>(whole.rows), V(1));
+    const auto single = mpi::DistCsr<V>::scatter(alone(ctx), whole);
+    const Buffer<V> all_b = to_device<V>(ctx, ones), b = to_device(ctx, part(cluster, ones, a.row_cuts()));
+    mpi::DistVector<V> x(single.cluster(), single.row_cuts()), mine(cluster, a.row_cuts());
+    mpi::SolveOptions how{.method = method, .restart = 6, .stop = {.relative = sizeof(V) == 8 ? 1e-9 : 1e-4}};
+    offset_t iterations = 0;
+    for (const char* preconditioner : {"none", "jacobi"}) {
+        how.preconditioner = solve::parse_preconditioner(preconditioner);
+        const auto one = mpi::solve<V>(single, all_b.span(), x.local(), how);
+        const auto all = mpi::solve<V>(a, b.span(), mine.local(), how);
+        expect(all.converged() && all.method == method, name + ": " + all.text());
+        expect(all.iterations > 1, name + ": nothing was iterated");
+        expect(all.restarts > 0 || method != solve::Method::gmres, name + ": no restart");
+        expect_same<double>(all.history, one.history, name + ": residuals");
+        expect_same<V>(mine.download(), part(cluster, x.download(), a.row_cuts()), name + ": x");
+        iterations = all.iterations;
+    }
+    const bool symmetric = method == solve::Method::cg || method == solve::Method::minres;
+    how.preconditioner = solve::Incomplete{symmetric ? factor::Kind::ic0 : factor::Kind::ilu0};
+    const auto blocks = mpi::solve<V>(a, b.span(), mine.local(), how);
+    expect(blocks.converged() && blocks.iterations < 2 * iterations + 10, name + ": block Jacobi: " + blocks.text());
+}
+
+// A matrix whose upper triangle is half as large: not symmetric, dominated by its diagonal.
+template <class V>
+Csr<V> lopsided(const char* sentence)
+{
+    Csr<V> a = io::generate<V>(Context::cpu(1), sentence);
+    for (index_t i = 0; i < a.rows; ++i)
+        for (offset_t k = a.row_begin.data()[i]; k < a.row_begin.data()[i + 1]; ++k)
+            if (a.col.data()[k] > i) a.value.data()[k] /= V(2);
+    return a;
+}
+
+// few: some of the methods, others for another type.
+template <class V>
+void check_solvers(const mpi::Cluster& cluster, const char* sentence, bool few = false)
+{
+    using enum solve::Method;
+    constexpr bool wide = sizeof(V) == 8;
+    const Csr<V> grid = io::generate<V>(Context::cpu(1), sentence), other = lopsided<V>(sentence);
+    const auto a = mpi::DistCsr<V>::scatter(cluster, grid.view());
+    const auto b = mpi::DistCsr<V>::scatter(cluster, other.view(), 0, cuts_for(other.view(), cluster.ranks())[3]);
+    for (const auto method : {cg, minres})
+        if (!few || wide == (method == cg)) check_solve(a, grid.view(), method, solve::to_text(method));
+    for (const auto method : {bicgstab, gmres, fgmres})
+        if (!few || method == (wide ? gmres : bicgstab)) check_solve(b, other.view(), method, solve::to_text(method));
+}
+
+// A small matrix by its rows.
+inline Csr<double> small_matrix(const std::vector<std::vector<double>>& rows)
+{
+    const auto n = static_cast<index_t>(rows.size());
+    Csr<double> a = Csr<double>::make(Context::cpu(1).host(), n, n, offset_t{n} * n);
+    for (index_t i = 0; i < n; ++i) {
+        a.row_begin.data()[i] = offset_t{n} * i;
+        for (index_t j = 0; j < n; ++j) {
+            a.col.data()[offset_t{n} * i + j] = j;
+            a.value.data()[offset_t{n} * i + j] = rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+        }
+    }
+    a.row_begin.data()[n] = offset_t{n} * n;
+    return a;
+}
+
+// A solve that goes wrong, or need not begin, has the reason of one process, and x of one rank.
+inline void check_reason(const mpi::Cluster& cluster, const CsrView<double>& whole, const std::vector<double>& b,
+                         const mpi::SolveOptions& how, const std::string& name)
+{
+    const Context single = Context::cpu(1).deterministic();
+    const std::string title = concat(name, ", ", solve::to_text(how.method));
+    const auto a = mpi::DistCsr<double>::scatter(cluster, whole);
+    const auto alone_a = mpi::DistCsr<double>::scatter(alone(), whole);
+    std::vector<double> x(b.size(), 5);
+    mpi::DistVector<double> one_x(alone_a.cluster(), alone_a.row_cuts()), mine(cluster, a.row_cuts());
+    const auto all = mpi::solve<double>(a, part(cluster, b, a.row_cuts()), mine.local(), how);
+    const auto one = mpi::solve<double>(alone_a, b, one_x.local(), how);
+    solve::Recipe recipe{.method = how.method, .preconditioner = how.preconditioner, .stop = how.stop};
+    recipe.restart = how.restart;
+    const auto expected = solve::Plan<double>::make(single, whole, recipe).solve(b, x);
+    expect(all.reason == expected.reason, title + ": " + all.text() + ", one process: " + expected.text());
+    expect(all.where == expected.where && all.note == expected.note,
+           title + ": " + all.text() + ", one process: " + expected.text());
+    expect(all.iterations == one.iterations && all.restarts == one.restarts, title + ": " + one.text());
+    expect_same<double>(mine.download(), part(cluster, one_x.download(), a.row_cuts()), title + ": x");
+}
+
+inline void check_reasons(const mpi::Cluster& cluster)
+{
+    using enum solve::Method;
+    const Csr<double> grid = io::generate<double>(Context::cpu(1), "stencil5:6");
+    const auto n = static_cast<std::size_t>(grid.rows);
+    std::vector<double> with_nan(n, 1);
+    with_nan[n - 1] = std::nan("");
+    for (const auto method : {cg, minres, bicgstab, gmres, fgmres}) {
+        check_reason(cluster, grid.view(), std::vector<double>(n, 0), {.method = method}, "zero b");
+        check_reason(cluster, grid.view(), with_nan, {.method = method}, "NaN in b");
+        check_reason(cluster, grid.view(), std::vector<double>(n, 1), {.method = method, .stop = {.iterations = 3}},
+                     "few iterations");
+        check_reason(cluster, grid.view(), std::vector<double>(n, 1),
+                     {.method = method, .stop = {.relative = 1e-30, .stagnation = 50}}, "a tolerance out of reach");
+    }
+    const Csr<double> turn = small_matrix({{0, 1, 0}, {-1, 0, 0}, {0, 0, 1}}), plus = small_matrix({{1, 2}, {2, 1}}),
+                      singular = small_matrix({{1, 1}, {1, 1}});
+    const mpi::SolveOptions plain{.preconditioner = solve::None{}};
+    const auto by = [&](solve::Method method) {
+        mpi::SolveOptions how = plain;
+        how.method = method;
+        return how;
+    };
+    check_reason(cluster, turn.view(), {1, 1, 0}, by(bicgstab), "breakdown");
+    check_reason(cluster, plus.view(), {1, -1}, by(cg), "indefinite");
+    for (const auto method : {minres, gmres}) {
+        check_reason(cluster, plus.view(), {1, -1}, by(method), "indefinite");
+        check_reason(cluster, singular.view(), {1, 0}, by(method), "singular");
+    }
+}
+
+// What is refused, by all ranks.
+inline void check_refused(const mpi::Cluster& cluster)
+{
+    const auto said = [&](const mpi::DistCsr<double>& a, const mpi::SolveOptions& how) {
+        mpi::DistVector<double> b(cluster, a.row_cuts()), x(cluster, a.row_cuts());
+        try {
+            mpi::solve<double>(a, b.local(), x.local(), how);
+        } catch (const Error& e) {
+            return e.message();
+        }
+        return std::string("nothing");
+    };
+    const auto grid = mpi::DistCsr<double>::generate(cluster, "stencil5:3");
+    Csr<double> bad = io::generate<double>(Context::cpu(1), "stencil5:3");
+    bad.value.data()[bad.nonzeros() - 1] = std::nan("");
+    const auto expect_said = [&](const std::string& what, const std::string& expected) {
+        expect(what.find(expected) != std::string::npos, "'" + expected + "' is not in: " + what);
+    };
+    expect_said(said(mpi::DistCsr<double>::generate(cluster, "uniform:9,5,2"), {}), "A is 9 x 5, not square");
+    expect_said(said(grid, {.method = solve::Method::chebyshev}), "chebyshev does not run on distributed matrices");
+    expect_said(said(grid, {.method = solve::Method::gmres, .restart = 0}), "restart must be 1 to 1000");
+    expect_said(said(mpi::DistCsr<double>::scatter(cluster, bad.view()), {}), "row 8 of the matrix (counted from 0)");
 }
 
 template <class V>
@@ -297,8 +426,7 @@ void check_all(const mpi::Cluster& cluster, unsigned one_in = 1)
         const Csr<V> whole = io::generate<V>(ctx, sentence);
         check_matrix<V>(cluster, whole.view(), sentence);
     }
-    const Csr<V> grid = io::generate<V>(ctx, "stencil5:16");
-    check_cg(mpi::DistCsr<V>::scatter(cluster, grid.view()), grid.view(), "CG");
+    check_solvers<V>(cluster, "stencil5:12", cluster.ranks() > 4);
     const Csr<V> small = io::generate<V>(ctx, "stencil5:2");
     const auto generated = mpi::DistCsr<V>::generate(cluster, "stencil5:2");
     check_gather(generated, small.view(), "generate");
@@ -337,8 +465,7 @@ void check_gpu(const mpi::Cluster& cluster)
             if (which == 0) check_update(a, whole.view(), Op::transpose, name + ", new values transposed");
         }
     }
-    const Csr<V> grid = io::generate<V>(Context::cpu(1), "stencil5:5");
-    check_cg(mpi::DistCsr<V>::scatter(cluster, grid.view()), grid.view(), "CG on GPUs");
+    check_solvers<V>(cluster, "stencil5:5", true);
 }
 
 // Products in the order of METIS come back in the caller's order, with the same bits.

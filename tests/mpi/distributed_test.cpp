@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "mpi/binned_sum.hpp"
+#include "mpi/exchange.hpp"
 #include "simt/sanitizers.hpp"
 #include "tests/mpi/checks.hpp"
 
@@ -33,6 +36,14 @@ TEST_P(OnRanks, HasTheBitsOfOneProcessInFloat)
 TEST_P(OnRanks, FaultsAreExceptionsOfAll)
 {
     on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_agreement(cluster); });
+}
+
+TEST_P(OnRanks, SolvesEndForTheReasonsOfOneProcess)
+{
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) {
+        check_reasons(cluster);
+        check_refused(cluster);
+    });
 }
 
 TEST_P(OnRanks, FilesAreReadTogether)
@@ -63,6 +74,62 @@ TEST_P(OnRanks, MetisOrdersRowsAndBack)
     on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_repartition<float>(cluster); });
 }
 
+mpi::Traffic rows_sent()
+{
+    const mpi::Traffic col = sent_by_tag()[mpi::tag_columns], value = sent_by_tag()[mpi::tag_values];
+    return {col.messages + value.messages, col.bytes + value.bytes};
+}
+
+// Runs twice; the rows of B that are sent are those that the plan tells. Returns the bytes of both.
+std::pair<std::uint64_t, std::uint64_t> run_as_told(mpi::SpgemmPlan<double>& plan)
+{
+    std::optional<mpi::DistCsr<double>> c;
+    std::uint64_t bytes[2];
+    for (std::uint64_t& sent : bytes) {
+        const mpi::Traffic told = plan.sent_per_run(), before = rows_sent();
+        if (c) plan.run(*c);
+        else c = plan.run();
+        sent = rows_sent().bytes - before.bytes;
+        expect(sent == told.bytes && rows_sent().messages - before.messages == told.messages,
+               "other rows of B were sent than planned");
+    }
+    return {bytes[0], bytes[1]};
+}
+
+// Row i of A picks row i + 30 of B: other ranks' rows, each for one row of A. With a budget below what they need, there
+// are several batches, each with the next on its way; patterns are sent once where there is room for them.
+void check_batches(const mpi::Cluster& cluster)
+{
+    const auto b = mpi::DistCsr<double>::generate(cluster, "uniform:60,60,6");
+    std::vector<offset_t> begin{0};
+    std::vector<mpi::global_t> col;
+    for (mpi::global_t i = b.row_cuts()[here(cluster)]; i < b.row_cuts()[here(cluster) + 1]; ++i) {
+        col.push_back((i + 30) % 60);
+        begin.push_back(std::ssize(col));
+    }
+    const auto a =
+        mpi::DistCsr<double>::from_rows(cluster, 60, begin, col, std::vector<double>(col.size(), 2.0), b.row_cuts());
+    auto whole = mpi::SpgemmPlan<double>::make(a, b);
+    run_as_told(whole);
+    const auto need = static_cast<std::size_t>(cluster.largest(static_cast<mpi::global_t>(whole.most_held())));
+    expect(need > 0 || cluster.ranks() == 1, "nothing is fetched");
+    for (const bool keeps : {true, false}) {
+        const std::size_t budget = need * (keeps ? 75 : 40) / 100;
+        auto plan = mpi::SpgemmPlan<double>::make(a, b, {.budget = budget});
+        const auto [first, again] = run_as_told(plan);
+        expect(again == first / (keeps || cluster.ranks() == 1 ? 2 : 1), "patterns of B: other bytes the second time");
+        if (cluster.ranks() == 1) continue;
+        expect(plan.batches() > 1, "one batch");
+        expect(plan.most_held() <= budget, concat("holds ", plan.most_held(), " bytes, budget ", budget));
+        expect(plan.most_held() > plan.largest_batch() + (keeps ? need / 4 : 0), "the next batch is not on its way");
+    }
+}
+
+TEST_P(OnRanks, FetchesTheNextBatchWithinTheBudget)
+{
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_batches(cluster); });
+}
+
 INSTANTIATE_TEST_SUITE_P(Mpi, OnRanks, ::testing::Values(1, 2, 3, 7));
 
 // A rank that does not come is named, and the job ends.
@@ -89,6 +156,36 @@ TEST(Cluster, RefusesAWrongDeadline)
     setenv("TULLE_MPI_DEADLINE", "soon", 1);
     EXPECT_THROW(alone(), ValueError);
     unsetenv("TULLE_MPI_DEADLINE");
+}
+
+// Only what exists can be asked for; plans tell what is used, and why.
+TEST(Transport, IsNamedByTheEnvironment)
+{
+    const auto said = [](const char* wish, Backend backend) {
+        setenv("TULLE_TRANSPORT", wish, 1);
+        try {
+            const mpi::TransportChoice choice = mpi::choose_transport(backend);
+            return choice.name + ", " + choice.why;
+        } catch (const ValueError& e) {
+            return e.message() + "; " + e.hint();
+        }
+    };
+    EXPECT_EQ(said("auto", Backend::cpu), "host, ranks work on CPUs");
+    EXPECT_EQ(said("host", Backend::cpu), "host, TULLE_TRANSPORT asks for it");
+    EXPECT_EQ(said("staged", Backend::cuda), "staged, TULLE_TRANSPORT asks for it");
+    EXPECT_EQ(said("nccl", Backend::cuda),
+              "TULLE_TRANSPORT is 'nccl', which ranks on GPUs do not have; possible here: auto, staged");
+    EXPECT_EQ(said("staged", Backend::cpu),
+              "TULLE_TRANSPORT is 'staged', which ranks on CPUs do not have; possible here: auto, host");
+    EXPECT_THROW(alone(), ValueError);
+    unsetenv("TULLE_TRANSPORT");
+    EXPECT_EQ(said("auto", Backend::cuda).substr(0, 8), "staged, ");
+    unsetenv("TULLE_TRANSPORT");
+    const auto a = mpi::DistCsr<double>::generate(alone(), "stencil5:3");
+    for (const std::string& text :
+         {mpi::SpmvPlan<double>::make(a).describe(), mpi::SpmmPlan<double>::make(a, 2).describe(),
+          mpi::SpgemmPlan<double>::make(a, a).describe()})
+        EXPECT_NE(text.find("1 rank on threads, transport host (ranks work on CPUs), deadline"), text.npos) << text;
 }
 
 // ---- binned sums ----

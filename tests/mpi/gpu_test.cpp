@@ -39,7 +39,7 @@ TEST_P(OnGpuRanks, DescribeHowMessagesTravel)
 {
     on_gpus([](const mpi::Cluster& cluster) {
         const std::string text = cluster.describe();
-        expect(text.find(cluster.context().name() + ", messages staged through page-locked") != text.npos, text);
+        expect(text.find(cluster.context().name() + ", transport staged (") != text.npos, text);
     });
 }
 

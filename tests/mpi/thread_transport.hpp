@@ -67,6 +67,13 @@ private:
     std::map<std::tuple<int, int, int>, std::deque<std::vector<char>>> mail_;
 };
 
+// What the rank of this thread has sent, by tag.
+inline std::map<int, mpi::Traffic>& sent_by_tag()
+{
+    static thread_local std::map<int, mpi::Traffic> sent;
+    return sent;
+}
+
 class ThreadTransport final : public mpi::Transport {
 public:
     ThreadTransport(std::shared_ptr<World> world, int rank) : world_(std::move(world)), rank_(rank) {}
@@ -85,7 +92,10 @@ public:
     {
         const Message& m = of(request);
         const char* const data = static_cast<const char*>(m.data);
-        if (m.sends) world_->put(rank_, m.peer, m.tag, std::vector<char>(data, data + m.bytes));
+        if (!m.sends) return;
+        ++sent_by_tag()[m.tag].messages;
+        sent_by_tag()[m.tag].bytes += static_cast<std::uint64_t>(m.bytes);
+        world_->put(rank_, m.peer, m.tag, std::vector<char>(data, data + m.bytes));
     }
     bool test(Request request) override
     {

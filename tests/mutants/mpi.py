@@ -7,6 +7,8 @@ def mutant(name, file, old, new, filter, test="mpi", build="sim-asan", **more):
 
 BITS = "*HasTheBitsOfOneProcessInDouble/2"
 SUMS = "BinnedSum.*"
+BATCHES = "*FetchesTheNextBatchWithinTheBudget/1"
+REASONS = "*SolvesEndForTheReasonsOfOneProcess/1"
 GPU = "*HaveTheBitsOfOneGpuInDouble/2"
 
 MUTANTS = [
@@ -19,4 +21,9 @@ MUTANTS = [
     mutant("mpi: ghosts above the own columns are not brought to the GPU", "src/mpi/halo.hpp", "extended_.data() + below + own, bytes(", "extended_.data() + below, bytes(", GPU, test="mpi_gpu"),
     mutant("mpi: messages begin before the GPU has packed them", "src/mpi/halo.hpp", "if (!staged_.empty()) download(q, packed_.data(), staged_.data(), packed_.size());", "if (staged_.size() == 1) synchronize(q);", GPU, test="mpi_gpu"),
     mutant("mpi: units below a bin are lost on a GPU", "src/mpi/cuda/units_of_products.cu", "v -= sum - round[k];", "v = 0;", "*HasTheBitsOfTheCpu*", test="mpi_gpu"),
+    mutant("mpi: signs after a breakdown follow from the local row", "src/mpi/methods.cpp", "const global_t row = system_.first_row() + static_cast<global_t>(i);", "const auto row = static_cast<global_t>(i);", REASONS),
+    mutant("mpi: the next direction of BiCGStab forgets v", "src/mpi/methods.cpp", "system_.axpby(-scalars_.omega, v_.data(), 1, p_.data());", "system_.axpby(0, v_.data(), 1, p_.data());", BITS + ":" + REASONS),
+    mutant("mpi: only the first of several dot products is summed", "src/mpi/dot.cpp", "for (std::size_t k = 0; k < sum.size(); ++k)\n            static", "for (std::size_t k = 0; k < 1; ++k)\n            static", BITS),
+    mutant("mpi: two batches do not fit the budget together", "src/mpi/spgemm.cpp", "if (!keeps_patterns) cut_by(budget / 2);", "if (!keeps_patterns) cut_by(budget);", BATCHES),
+    mutant("mpi: the next batch waits for the product", "src/mpi/spgemm.cpp", "if (round + 1 < rounds) next = start(round + 1);\n            const Csr<V> c = multiply(*batch, next.get());", "const Csr<V> c = multiply(*batch, next.get());\n            if (round + 1 < rounds) { held -= fetched_bytes(round); next = start(round + 1); held += fetched_bytes(round); }", BATCHES),
 ]

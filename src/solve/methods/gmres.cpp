@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solve/method.hpp"
+#include "solve/methods/gmres_scalars.hpp"
 
 namespace tulle::inline TULLE_ABI::solve {
 namespace {
@@ -74,15 +75,6 @@ public:
     }
 
 private:
-    static GmresScalars arrange(double* at, int* columns, int restart)
-    {
-        const offset_t line = offset_t{restart} + 1;
-        return {restart,       at,
-                at + line,     at + 6 * line + 1,
-                at + 2 * line, at + 3 * line,
-                at + 4 * line, at + 5 * line,
-                at + 6 * line, columns};
-    }
     V* vector(int k) { return basis_.data() + offset_t{k} * system_.rows(); }
     template <class Op>
     void scalar_step(const Op& op)

@@ -10,7 +10,9 @@
 #include "apps/cli/support/programs.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs.hpp"
+#include "tulle/cluster.hpp"
 #include "tulle/context.hpp"
+#include "tulle/error.hpp"
 #include "tulle/text.hpp"
 #include "tulle/version.hpp"
 
@@ -33,6 +35,27 @@ std::string openmp_text() { return fmt::format("OpenMP {}", TULLE_CLI_OPENMP); }
 constexpr bool reads_gz = TULLE_CLI_GZ, reads_xz = TULLE_CLI_XZ;
 
 std::string yes_no(bool yes) { return yes ? "yes" : "no"; }
+
+// How messages of ranks on a backend travel, or why they cannot as TULLE_TRANSPORT asks.
+std::string transport_text(Backend backend)
+{
+    try {
+        const mpi::TransportChoice choice = mpi::choose_transport(backend);
+        return fmt::format("{} ({})", choice.name, choice.why);
+    } catch (const ValueError& e) {
+        return fmt::format("{}; {}", e.message(), e.hint());
+    }
+}
+
+Facts rank_facts()
+{
+    Facts facts{.title = "several ranks", .items = {}};
+    const std::string program = find_program("tulle-mpi");
+    facts.add("mpirun tulle", program.empty() ? "not built" : program);
+    facts.add("transport, CPUs", transport_text(Backend::cpu));
+    if (build::has_cuda) facts.add("transport, GPUs", transport_text(Backend::cuda));
+    return facts;
+}
 
 Facts build_facts()
 {
@@ -126,6 +149,9 @@ Json to_json(const Machine& here, const std::vector<GpuInfo>& gpus, const std::v
               {"numa_nodes", here.numa_nodes},
               {"read_bandwidth", bandwidth > 0 ? Json(bandwidth) : Json()},
               {"gpus", gpu_list}}},
+            {"transport",
+             {{"cpu", transport_text(Backend::cpu)},
+              {"cuda", build::has_cuda ? Json(transport_text(Backend::cuda)) : Json()}}},
             {"not_used", unused_list}};
 }
 
@@ -147,7 +173,7 @@ void doctor(const Session& session, const DoctorOptions& options)
     if (unused.empty()) rest.add("nothing", "everything that is there is used");
     const Console& console = session.console;
     console.print(build_facts().text(console) + "\n" + hardware_facts(here, gpus, bandwidth).text(console) + "\n" +
-                  rest.text(console));
+                  rank_facts().text(console) + "\n" + rest.text(console));
 }
 
 }  // namespace tulle::cli

@@ -76,7 +76,7 @@ void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
         if (relations && relations[i] != unrelated) continue;
         prefetch_for<false>(a, b, i);
         const offset_t products = workers.bound(a, b, i);
-        if (products <= share.compared) count[i] = ShortRow<V>(products).count(a, b, i);
+        if (products <= share.compared) count[i] = count_short(a, b, i, products);
         else
             workers.with(i, products,
                          [&](auto& columns) { count[i] = count_row(a, b, pattern, i, products, columns); });

@@ -274,7 +274,7 @@ void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Pol
     const Pattern pattern{policy.use_runs ? work.runs_b.data() : nullptr, masks_of(work)};
     const auto fresh = [&](index_t i, offset_t at) {
         const offset_t products = workers.bound(a, b, i);
-        if (products <= share.compared) return ShortRow<V>(products).fill(a, b, i, c.col + at, c.value + at);
+        if (products <= share.compared) return fill_short(a, b, i, products, c.col + at, c.value + at);
         workers.with(i, products, [&](auto& sums) {
             fill_row(a, b, pattern, i, products, c.col + at, c.value + at, work.sorted, sums);
         });

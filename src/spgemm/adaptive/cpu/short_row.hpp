@@ -1,11 +1,15 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of C with few products. Sums stand in the order in which their columns are met; a small table of bytes finds
-// them. At the end the place of every column is the number of smaller ones: all are compared with all, eight at a time
-// and without a branch, where a sort or a walk through an array mispredicts a branch at nearly every entry.
+// Rows of C with few products. The place of a column is the number of smaller ones: all are compared with all, eight at
+// a time and without a branch, where a sort or a walk through an array mispredicts a branch at nearly every entry.
+//
+// Up to 16 products are compared as they are. Those with equal columns have the same place and are added up there;
+// places between them stay empty and are left out at the end. With more products, sums stand in the order in which
+// their columns are met, a small table of bytes finds them, and only the different columns are compared.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -14,17 +18,96 @@
 
 namespace tulle::inline TULLE_ABI::spgemm {
 
+// For each of n columns how many are smaller; columns and places have room for seven more.
+inline void count_smaller(const index_t* col, int n, index_t* place)
+{
+    constexpr int lanes = 4;
+    using Quad = index_t __attribute__((vector_size(lanes * sizeof(index_t))));
+    for (int p = 0; p < n; p += 2 * lanes) {
+        Quad low, high, below_low{}, below_high{};
+        std::memcpy(&low, col + p, sizeof low);
+        std::memcpy(&high, col + p + lanes, sizeof high);
+        for (int q = 0; q < n; ++q) {
+            const index_t c = col[q];
+            const Quad all{c, c, c, c};
+            below_low -= all < low;
+            below_high -= all < high;
+        }
+        std::memcpy(place + p, &below_low, sizeof below_low);
+        std::memcpy(place + p + lanes, &below_high, sizeof below_high);
+    }
+}
+
+// A row with at most 16 products.
+template <class V>
+class FewProducts {
+public:
+    static constexpr int most = 16;
+
+    int count(const CsrView<V>& a, const CsrView<V>& b, index_t row)
+    {
+        for_each_product(a, b, row, [&](V, offset_t l, int n) { col_[n] = b.col[l]; });
+        count_smaller(col_, n_, place_);
+        unsigned taken = 0;
+        for (int p = 0; p < n_; ++p) taken |= 1u << place_[p];
+        return std::popcount(taken);
+    }
+
+    void fill(const CsrView<V>& a, const CsrView<V>& b, index_t row, index_t* col, V* value)
+    {
+        for_each_product(a, b, row, [&](V factor, offset_t l, int n) {
+            col_[n] = b.col[l];
+            product_[n] = factor * b.value[l];
+        });
+        count_smaller(col_, n_, place_);
+        write(col, value);
+    }
+
+private:
+    // Two ends of the inner loop keep compilers from making a call of memcpy of two or three entries.
+    template <class Visit>
+    void for_each_product(const CsrView<V>& a, const CsrView<V>& b, index_t row, const Visit& visit)
+    {
+        int n = 0;
+        for (offset_t k = a.row_begin[row], last = a.row_begin[row + 1]; k < last; ++k) {
+            const V factor = a.value[k];
+            const offset_t end = b.row_begin[a.col[k] + 1];
+            for (offset_t l = b.row_begin[a.col[k]]; l < end && n < most; ++l) visit(factor, l, n++);
+        }
+        n_ = n;
+    }
+
+    void write(index_t* col, V* value) const
+    {
+        index_t at[most];
+        V sum[most];
+        std::fill(sum, sum + n_, V(-0.0));  // what changes no sum, not even the sign of zero
+        unsigned taken = 0;
+        for (int p = 0; p < n_; ++p) {
+            at[place_[p]] = col_[p];
+            sum[place_[p]] += product_[p];
+            taken |= 1u << place_[p];
+        }
+        for (; taken != 0; taken &= taken - 1) {
+            *col++ = at[std::countr_zero(taken)];
+            *value++ = sum[std::countr_zero(taken)];
+        }
+    }
+
+    index_t col_[most + 7] = {}, place_[most + 7];
+    V product_[most];
+    int n_ = 0;
+};
+
 template <class V>
 class ShortRow {
 public:
     static constexpr int most_products = 64;  // comparisons grow with the square
 
     // For a row with so many products.
-    explicit ShortRow(offset_t products)
-        : bits_(products <= few_products ? 6 : 8),
-          products_(static_cast<int>(products))
+    explicit ShortRow(offset_t products) : products_(static_cast<int>(products))
     {
-        std::memset(table_, 0, std::size_t{1} << bits_);
+        std::memset(table_, 0, sizeof table_);
     }
 
     // Counts the different columns.
@@ -48,14 +131,14 @@ public:
     }
 
 private:
-    static constexpr int lanes = 4, few_products = 16;
-    using Quad = index_t __attribute__((vector_size(lanes * sizeof(index_t))));
+    static constexpr int bits = 8;
+    static_assert((1 << bits) == 4 * most_products);
 
     // A quarter of the table is taken at most, so the search ends.
     int number_of(index_t col)
     {
-        std::uint32_t at = (static_cast<std::uint32_t>(col) * std::uint32_t{2654435769u}) >> (32 - bits_);
-        while (table_[at] != 0 && col_[table_[at] - 1] != col) at = (at + 1) % (1u << bits_);
+        std::uint32_t at = (static_cast<std::uint32_t>(col) * std::uint32_t{2654435769u}) >> (32 - bits);
+        while (table_[at] != 0 && col_[table_[at] - 1] != col) at = (at + 1) % (1u << bits);
         if (table_[at] == 0) {
             col_[distinct_] = col;
             table_[at] = static_cast<unsigned char>(++distinct_);
@@ -65,37 +148,35 @@ private:
 
     void write(index_t* col, V* value)
     {
-        std::fill(col_ + distinct_, col_ + distinct_ + 2 * lanes, 0);
-        for (int p = 0; p < distinct_; p += 2 * lanes) {
-            const Quad low = load(p), high = load(p + lanes);
-            Quad below_low{}, below_high{};
-            for (int q = 0; q < distinct_; ++q) {
-                const index_t c = col_[q];
-                const Quad all{c, c, c, c};
-                below_low -= all < low;
-                below_high -= all < high;
-            }
-            index_t place[2 * lanes];
-            std::memcpy(place, &below_low, sizeof below_low);
-            std::memcpy(place + lanes, &below_high, sizeof below_high);
-            const int count = std::min(2 * lanes, distinct_ - p);
-            for (int k = 0; k < count; ++k) {
-                col[place[k]] = col_[p + k];
-                value[place[k]] = sum_[p + k];
-            }
+        index_t place[most_products + 7];
+        std::fill(col_ + distinct_, col_ + distinct_ + 7, 0);
+        count_smaller(col_, distinct_, place);
+        for (int p = 0; p < distinct_; ++p) {
+            col[place[p]] = col_[p];
+            value[place[p]] = sum_[p];
         }
-    }
-    Quad load(int p) const
-    {
-        Quad loaded;
-        std::memcpy(&loaded, col_ + p, sizeof loaded);
-        return loaded;
     }
 
     unsigned char table_[4 * most_products];
-    index_t col_[most_products + 2 * lanes];
+    index_t col_[most_products + 7];
     V sum_[most_products];
-    int bits_, products_, distinct_ = 0;
+    int products_, distinct_ = 0;
 };
+
+// Different columns of a row with at most ShortRow::most_products.
+template <class V>
+int count_short(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t products)
+{
+    return products <= FewProducts<V>::most ? FewProducts<V>().count(a, b, row)
+                                            : ShortRow<V>(products).count(a, b, row);
+}
+
+// Ascending columns of such a row and their sums.
+template <class V>
+void fill_short(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t products, index_t* col, V* value)
+{
+    if (products <= FewProducts<V>::most) FewProducts<V>().fill(a, b, row, col, value);
+    else ShortRow<V>(products).fill(a, b, row, col, value);
+}
 
 }  // namespace tulle::inline TULLE_ABI::spgemm

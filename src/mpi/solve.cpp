@@ -1,0 +1,187 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Systems of equations with distributed matrices: the loop of one process (solve/loop.hpp) with methods on distributed
+// vectors (methods.cpp). Scalars come from reproducible dot products, so they, and all decisions, are the same on all
+// ranks.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "device/placed.hpp"
+#include "mpi/halo.hpp"
+#include "mpi/system.hpp"
+#include "solve/loop.hpp"
+#include "solve/policy.hpp"
+#include "tulle/error.hpp"
+#include "tulle/text.hpp"
+#include "tulle/transfer.hpp"
+
+namespace tulle::inline TULLE_ABI::mpi {
+namespace {
+
+// The columns of the diagonal block, numbered as its rows.
+template <class V>
+Csr<V> diagonal_block(const DistCsr<V>& a)
+{
+    const CsrView<V> local = a.local();
+    const index_t below = a.ghosts_below();
+    const auto is_own = [&](index_t j) { return j >= below && j < below + local.rows; };
+    const offset_t inside = std::count_if(local.col, local.col + local.nonzeros, is_own);
+    Csr<V> block = Csr<V>::make(a.cluster().context().host(), local.rows, local.rows, inside);
+    block.sorted = local.sorted;
+    block.unique = local.unique;
+    offset_t next = 0;
+    for (index_t i = 0; i < local.rows; ++i) {
+        block.row_begin.data()[i] = next;
+        for (offset_t k = local.row_begin[i]; k < local.row_begin[i + 1]; ++k) {
+            if (!is_own(local.col[k])) continue;
+            block.col.data()[next] = local.col[k] - below;
+            block.value.data()[next++] = local.value[k];
+        }
+    }
+    block.row_begin.data()[local.rows] = next;
+    return block;
+}
+
+}  // namespace
+
+template <class V>
+System<V>::System(const DistCsr<V>& whole, SpmvPlan<V> whole_product)
+    : a(whole),
+      ctx(whole.cluster().context()),
+      product(std::move(whole_product)),
+      block(diagonal_block(whole))
+{
+    if (ctx.backend() != Backend::cpu) block = to_device(ctx, block.view());
+    block_product = std::make_unique<spmv::Plan<V>>(
+        spmv::Plan<V>::make(ctx, block.view(), {.force = spmv::Policy{spmv::Kernel::rows, 2}}));
+    ctx.run([&](const auto& q) {
+        residual = Buffer<V>(q, block.rows);
+        status = Buffer<solve::Status>(q, 1);
+    });
+}
+
+// The preconditioner of this rank's block and the vectors of the method; a rank without rows has nothing to
+// precondition. May throw on one rank alone.
+template <class V>
+void set_up_first(SolveState<V>& s)
+{
+    System<V>& system = *s.system;
+    const solve::Preconditioner& wanted = s.choice().preconditioner;
+    system.plain = std::holds_alternative<solve::None>(wanted);
+    system.preconditioner = solve::make_preconditioner(s.ctx, system.block.view(), *system.block_product,
+                                                       system.rows() > 0 ? wanted : solve::Preconditioner{});
+    s.iteration = make_iteration(system, s.choice().method, s.recipe.restart);
+    s.best = system.make_vector();
+    s.checked = system.make_vector();
+}
+
+// Whether b - A x is orthogonal to the columns of A. Collective.
+template <class V>
+bool is_least_squares(SolveState<V>& s, double norm)
+{
+    System<V>& system = *s.system;
+    const CsrView<V> local = system.a.local();
+    const double squares = std::inner_product(local.value, local.value + local.nonzeros, local.value, 0.0);
+    const double scale = std::sqrt(reduce(system.a.cluster(), "norm of A", squares, std::plus<>{}));
+    auto transposed = SpmvPlan<V>::make(system.a, {.op = Op::transpose});
+    transposed.run(std::as_const(system.residual).span(), s.checked.span());
+    const double least = 1e-7 * scale / std::sqrt(static_cast<double>(system.a.rows())) * norm;
+    return system.norm_of(s.checked.data()) <= least;
+}
+
+namespace {
+
+template <class V>
+void check_vectors(const Context& ctx, const CsrView<V>& local, std::span<const V> b, std::span<V> x)
+{
+    require(std::ssize(b) == local.rows && std::ssize(x) == local.rows, [&] {
+        return concat("the local parts of b and x have ", b.size(), " and ", x.size(), " entries, not ", local.rows);
+    });
+    require<ValueError>(are_apart(b, x), "b and x overlap", "give x memory of its own");
+    const void *known_b = nullptr, *known_x = nullptr;
+    require_placed(ctx, b.data(), b.size(), known_b, "b");
+    require_placed(ctx, x.data(), x.size(), known_x, "x");
+}
+
+template <class V>
+void check_values(const CsrView<V>& local, global_t first_row)
+{
+    const V* const end = local.value + local.nonzeros;
+    const V* const bad = std::find_if_not(local.value, end, [](V v) { return std::isfinite(v); });
+    require<ValueError>(
+        bad == end,
+        [&] {
+            const offset_t* const begin = local.row_begin;
+            const auto row = std::upper_bound(begin, begin + local.rows + 1, bad - local.value) - begin - 1;
+            return concat("row ", first_row + row, " of the matrix (counted from 0) has a value that is not finite");
+        },
+        "look at the matrix with tulle validate --finite");
+}
+
+template <class V>
+SolveState<V> make_state(const DistCsr<V>& a, const SolveOptions& options)
+{
+    SolveState<V> s{.ctx = a.cluster().context(),
+                    .a = {},
+                    .wide = {},
+                    .recipe = {.method = options.method,
+                               .preconditioner = options.preconditioner,
+                               .stop = options.stop,
+                               .restart = options.restart,
+                               .guess = options.guess,
+                               .check_every = 1},
+                    .features = {},
+                    .candidates = {{options.method, options.preconditioner, options.restart, {}}},
+                    .skipped = {},
+                    .system = {},
+                    .iteration = {},
+                    .block = {},
+                    .block_b = {},
+                    .block_x = {},
+                    .best = {},
+                    .checked = {}};
+    s.recipe.stop.seconds = std::numeric_limits<double>::infinity();
+    return s;
+}
+
+// Rows without entries, on all ranks. Collective.
+template <class V>
+offset_t count_empty_rows(const DistCsr<V>& a)
+{
+    offset_t empty = 0;
+    for (index_t i = 0; i < a.local().rows; ++i) empty += a.local().row_begin[i] == a.local().row_begin[i + 1];
+    return a.cluster().sum(empty);
+}
+
+}  // namespace
+
+template <class V>
+solve::Report solve(const DistCsr<V>& a, std::span<const std::type_identity_t<V>> b,
+                    std::span<std::type_identity_t<V>> x, const SolveOptions& options)
+{
+    require(a.rows() == a.cols(), [&] { return concat("A is ", a.rows(), " x ", a.cols(), ", not square"); });
+    require(a.row_cuts() == a.col_cuts(), "columns of A are not distributed as its rows", "leave col_cuts empty");
+    const double begin = trace::now();
+    SolveState<V> s = make_state(a, options);
+    solve::check_recipe(s.recipe, sizeof(V) == sizeof(double));
+    auto product = SpmvPlan<V>::make(a);
+    a.cluster().together("solve setup", [&] {
+        check_vectors<V>(s.ctx, a.local(), b, x);
+        check_values(a.local(), a.row_cuts()[static_cast<std::size_t>(a.cluster().rank())]);
+        s.system = std::make_unique<System<V>>(a, std::move(product));
+        set_up_first(s);
+    });
+    s.features.empty_rows = count_empty_rows(a);
+    s.setup_seconds = trace::now() - begin;
+    return solve::Loop<V, SolveState<V>>(s, b, x, {}).run();
+}
+
+template solve::Report solve(const DistCsr<float>&, std::span<const float>, std::span<float>, const SolveOptions&);
+template solve::Report solve(const DistCsr<double>&, std::span<const double>, std::span<double>, const SolveOptions&);
+
+}  // namespace tulle::inline TULLE_ABI::mpi
