@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communities by agglomeration, as rabbit order finds them (Arai and others, IPDPS 2016, doi:10.1109/IPDPS.2016.110):
 // vertices in ascending order of their degrees join the neighbour that raises the modularity most, and take their edges
-// along. The order is that of a walk through the trees of who joined whom.
+// along. The order is that of a walk through the trees of who joined whom; within a community, vertices with more walks
+// of two edges come first, by powers of two: their rows and columns in the square of the matrix are long.
 #include "graph/order.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
@@ -21,13 +24,16 @@ public:
           edges_(tree_.size()),
           joined_(tree_.size()),
           degree_(tree_.size(), 0),
-          weight_to_(tree_.size(), 0)
+          weight_to_(tree_.size(), 0),
+          walks_of_two_(tree_.size(), 0)
     {
         std::iota(tree_.begin(), tree_.end(), 0);
         for (index_t i = 0; i < a.rows; ++i)
             for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p)
                 if (a.col[p] != i) edges_[at(i)].push_back({a.col[p], 1.0});
         for (std::size_t v = 0; v < tree_.size(); ++v) degree_[v] = static_cast<double>(edges_[v].size());
+        for (std::size_t v = 0; v < tree_.size(); ++v)
+            for (const Edge& e : edges_[v]) walks_of_two_[v] += edges_[at(e.to)].size();
         all_ = std::accumulate(degree_.begin(), degree_.end(), 0.0);
     }
 
@@ -42,8 +48,12 @@ public:
     Vertices order() const
     {
         Vertices all, open;
+        const auto is_larger = [&](index_t u, index_t v) {
+            return std::bit_width(walks_of_two_[at(u)]) > std::bit_width(walks_of_two_[at(v)]);
+        };
         for (index_t root = 0; at(root) < tree_.size(); ++root) {
             if (tree_[at(root)] != root) continue;
+            const auto before = static_cast<std::ptrdiff_t>(all.size());
             open.push_back(root);
             while (!open.empty()) {
                 const index_t v = open.back();
@@ -51,6 +61,7 @@ public:
                 all.push_back(v);
                 open.insert(open.end(), joined_[at(v)].begin(), joined_[at(v)].end());
             }
+            std::stable_sort(all.begin() + before, all.end(), is_larger);
         }
         return all;
     }
@@ -98,6 +109,7 @@ private:
     std::vector<std::vector<Edge>> edges_;
     std::vector<Vertices> joined_;  // who joined each vertex
     std::vector<double> degree_, weight_to_;
+    std::vector<std::uint64_t> walks_of_two_;  // walks of two edges from each vertex
     double all_ = 0;
 };
 

@@ -116,6 +116,26 @@ TEST(Order, PutsCommunitiesTogether)
     EXPECT_TRUE(order_by_community(csr_of<float>(0, 0, {}).view()).empty());
 }
 
+// A graph of communities gives the same clusters on any number of threads, at every step.
+TEST(Cluster, DoesNotDependOnThreads)
+{
+    std::vector<std::pair<index_t, index_t>> edges;
+    for (index_t i = 0; i < 240; ++i)
+        for (index_t j = i + 1; j < 240; ++j)
+            if (i % 6 == j % 6 ? (i * j) % 3 != 0 : (i * 7 + j * 5) % 61 == 0) edges.emplace_back(i, j);
+    const auto a = undirected(240, edges);
+    const auto run = [&](int threads) {
+        std::vector<std::pair<double, offset_t>> steps;
+        const Clusters r =
+            clusters_of(Context::cpu(threads), a,
+                        {.progress = [&](const ClusterStep& s) { steps.emplace_back(s.chaos, s.nonzeros); }});
+        return std::pair{r.cluster, steps};
+    };
+    const auto want = run(1);
+    EXPECT_EQ(run(2), want);
+    EXPECT_EQ(run(3), want);
+}
+
 // Rows longer than a warp, with their largest entries beyond it: every iteration is that of the CPU.
 TEST_P(ClusterOn, RowsLongerThanAWarp)
 {

@@ -171,6 +171,40 @@ TEST(Select, AddsFourEntriesAtATime)
     }
 }
 
+// Rows as long as a step of the search and one more or less, and no rows or columns at all. Where no value is negative,
+// the sum of a row is known before; one negative value or one that is not finite, and it is not.
+template <class V>
+void compare_rows_at_edges(index_t rows, index_t cols)
+{
+    const Context c = Context::cpu(1);
+    const std::vector<Select> all{{.threshold = 40},
+                                  {.threshold = 40, .most_per_row = 3},
+                                  {.threshold = 60, .recover = 8, .recover_share = 0.9},
+                                  {.threshold = 60, .recover = 1000, .recover_share = 1},
+                                  {.threshold = 20, .most_per_row = 5, .recover = 9, .recover_share = 0.9}};
+    auto a = matrix_where<V>(rows, 12, Values::integers, 1, [](index_t, index_t) { return true; });
+    auto b = matrix_where<V>(12, cols, Values::integers, 2, [](index_t i, index_t j) { return i < 9 || j % 3 == 0; });
+    for (V& v : a.value) v = std::abs(v);
+    for (V& v : b.value) v = std::abs(v);
+    for (const bool is_mixed : {false, true}) {
+        if (is_mixed)
+            for (auto* of : {&a, &b})
+                for (std::size_t k = 0; k < of->value.size(); k += 5) of->value[k] = -of->value[k];
+        const auto whole = host_of(c, spgemm::multiply(c, a.view(), b.view()));
+        for (const Select& s : all)
+            EXPECT_EQ(entries_of(host_of(c, multiply_select(c, Semiring::plus_times, a.view(), b.view(), s))),
+                      filtered(whole, s))
+                << rows << " x " << cols << ", threshold " << s.threshold << ", recover " << s.recover << is_mixed;
+    }
+}
+
+TEST(Select, RowsAtTheEdgesOfASearch)
+{
+    for (const index_t cols : {0, 1, 3, 4, 5, 15, 16, 17, 31, 33})
+        for (const index_t rows : {0, 1, 15, 16, 17}) compare_rows_at_edges<float>(rows, cols);
+    compare_rows_at_edges<double>(17, 33);
+}
+
 // Thresholds of 64 bits between two floats, at both ends of what a float holds, and at numbers that are none.
 TEST_P(SelectOn, ThresholdsBetweenFloats)
 {

@@ -1,10 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A row of sums as a dense array, as cutoff_of() asks for it: one pass of vectors finds all that is asked with the
-// threshold, and keys are put together only where one of the largest is looked for.
+// A row of sums as a dense array, as cutoff_of() asks for it. Where the sum of all magnitudes is known before, only
+// what reaches the threshold is looked for; else, and where all entries are counted, one pass of vectors finds all that
+// is asked with the threshold. Keys of smaller entries are put together only where one of the largest is looked for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "base/vector.hpp"
 #include "graph/cpu/key_row.hpp"
@@ -20,17 +23,24 @@ public:
     using Key = KeyOf<V>;
     static constexpr int lanes = 4;  // the array is as long as a multiple of this, with zeros behind the columns
 
-    // keys: room for as many as there are places.
-    DenseRow(const V* sum, offset_t places, const Rule<V>& rule, Key* keys)
+    // keys, list: room for as many as there are places; mass: the sum of all magnitudes, if it is known.
+    DenseRow(const V* sum, offset_t places, const Rule<V>& rule, Key* keys, index_t* list, std::optional<double> mass)
         : sum_(sum),
           places_(places),
           threshold_(rule.threshold),
-          keys_{keys, 0}
+          keys_{keys, 0},
+          list_(list)
     {
-        if (!rule.is_cutoff_fixed()) measure();
+        if (rule.is_cutoff_fixed()) return;
+        if (mass) find_above(*mass);
+        else measure();
     }
 
-    offset_t size() const { return entries_; }
+    offset_t size()
+    {
+        if (!measured_) measure();
+        return entries_;
+    }
     offset_t count(Key cutoff) const { return cutoff == threshold_ ? above_ : keys_.count(cutoff); }
     double mass(Key cutoff) const
     {
@@ -38,25 +48,18 @@ public:
     }
     Key kth(offset_t k)
     {
-        keys_.entries = 0;
-        for_each_at_least(k <= above_ ? threshold_ : 1,
-                          [&](offset_t j) { keys_.key[keys_.entries++] = key_of(sum_[j]); });
+        collect(k <= above_ ? threshold_ : 1);
         return keys_.kth(k);
     }
 
-    // visit(j) in ascending order where the sum is at or above the cutoff, which is not 0.
-    template <class Visit>
-    void for_each_at_least(Key cutoff, Visit&& visit) const
+    // The places of sums at or above the cutoff, which is not 0, to the list in ascending order; how many there are.
+    offset_t keep(Key cutoff)
     {
-        const Int least = static_cast<Int>(cutoff);
-        offset_t j = 0;
-        for (; j + 2 * lanes <= places_; j += 2 * lanes) {
-            const Ints left = keys_at(j) >= least, right = keys_at(j + lanes) >= least;
-            if (is_none(left | right)) continue;
-            visit_where(left, j, visit);
-            visit_where(right, j + lanes, visit);
-        }
-        if (j < places_) visit_where(keys_at(j) >= least, j, visit);
+        if (cutoff < listed_from_) collect(cutoff);
+        offset_t n = 0;
+        for (offset_t k = 0; k < keys_.entries; ++k)
+            if (key_of(sum_[list_[k]]) >= cutoff) list_[n++] = list_[k];
+        return n;
     }
 
 private:
@@ -83,9 +86,45 @@ private:
         for (std::size_t w = 0; w < sizeof(Ints) / 8; ++w) any |= words[w];
         return any == 0;
     }
+    // visit(j) in ascending order where the sum is at or above the cutoff, which is not 0.
+    template <class Visit>
+    void for_each_at_least(Key cutoff, Visit&& visit) const
+    {
+        const Int least = static_cast<Int>(cutoff);
+        offset_t j = 0;
+        for (; j + 4 * lanes <= places_; j += 4 * lanes) {
+            const Ints first = keys_at(j) >= least, second = keys_at(j + lanes) >= least;
+            const Ints third = keys_at(j + 2 * lanes) >= least, last = keys_at(j + 3 * lanes) >= least;
+            if (is_none((first | second) | (third | last))) continue;
+            visit_where(first, j, visit);
+            visit_where(second, j + lanes, visit);
+            visit_where(third, j + 2 * lanes, visit);
+            visit_where(last, j + 3 * lanes, visit);
+        }
+        for (; j < places_; j += lanes) visit_where(keys_at(j) >= least, j, visit);
+    }
+    void collect(Key cutoff)
+    {
+        listed_from_ = cutoff;
+        keys_.entries = 0;
+        for_each_at_least(cutoff, [&](offset_t j) {
+            list_[keys_.entries] = static_cast<index_t>(j);
+            keys_.key[keys_.entries++] = key_of(sum_[j]);
+        });
+    }
+    void find_above(double mass)
+    {
+        collect(threshold_);
+        above_ = keys_.entries;
+        mass_above_ = keys_.mass(threshold_);
+        mass_ = mass;
+    }
     // Magnitudes are added up in V for `block` places and then in double.
     void measure()
     {
+        measured_ = true;
+        entries_ = above_ = 0;
+        mass_ = mass_above_ = 0;
         const Int cut = static_cast<Int>(threshold_);
         for (offset_t first = 0; first < places_; first += block) {
             Values all{}, above{};
@@ -113,6 +152,9 @@ private:
     offset_t places_;
     Key threshold_;
     KeyRow<V> keys_;
+    index_t* list_;              // places of the keys, until kth() changes their order
+    Key listed_from_ = ~Key{0};  // the list has all places from this cutoff on
+    bool measured_ = false;
     offset_t entries_ = 0, above_ = 0;
     double mass_ = 0, mass_above_ = 0;
 };

@@ -5,13 +5,16 @@
 //
 // A row is summed in an array as long as B is wide. With many products, no question is asked about a place before
 // something is added, and the array is searched for entries at or above the cutoff: entries that are zero would be
-// below the threshold. With few, or over another semiring, marks tell which places have a product, and a list which
-// those are. Where B is used often enough, its entries are added four at a time (bcsr.hpp).
+// below the threshold. If no value is negative, the sum of a row of A B follows from those of the rows of B, and only
+// entries above the threshold are looked for. With few, or over another semiring, marks tell which places have a
+// product, and a list which those are. Where B is used often enough, its entries are added four at a time (bcsr.hpp).
 #include <omp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include "graph/cpu/bcsr.hpp"
 #include "graph/cpu/dense_row.hpp"
 #include "graph/cpu/key_row.hpp"
+#include "graph/cpu/rows.hpp"
 #include "graph/semirings.hpp"
 #include "graph/steps.hpp"
 #include "prim/scan.hpp"
@@ -122,6 +126,46 @@ offset_t products_of(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b
     return products;
 }
 
+// Sums of the rows of A B, in advance: of the magnitudes too, because no value of A or B is negative.
+template <class V>
+class RowMasses {
+public:
+    // Unknown for all rows where a value is negative or not finite.
+    RowMasses(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b) : of_b_(q, b.rows)
+    {
+        known_ = is_nonnegative(q, a) && (a.value == b.value || is_nonnegative(q, b));
+        if (!known_) return;
+        for_each_row(q, b.row_begin, b.rows, [&](int, index_t k) {
+            double sum = 0;
+            for (offset_t r = b.row_begin[k]; r < b.row_begin[k + 1]; ++r) sum += static_cast<double>(b.value[r]);
+            of_b_.data()[k] = sum;
+        });
+    }
+    RowMasses() = default;
+
+    std::optional<double> of(const CsrView<V>& a, index_t i) const
+    {
+        if (!known_) return std::nullopt;
+        double sum = 0;
+        for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p)
+            sum += static_cast<double>(a.value[p]) * of_b_.data()[a.col[p]];
+        return sum;
+    }
+
+private:
+    static bool is_nonnegative(const CpuQueue& q, const CsrView<V>& m)
+    {
+        offset_t others = 0;
+#pragma omp parallel for num_threads(q.threads) schedule(static) reduction(+ : others)
+        for (offset_t p = 0; p < m.nonzeros; ++p)
+            others += !(m.value[p] >= 0 && m.value[p] <= std::numeric_limits<V>::max());
+        return others == 0;
+    }
+
+    bool known_ = false;
+    Buffer<double> of_b_;
+};
+
 // Rows that stay, where threads put them down.
 template <class V>
 class KeptRows {
@@ -215,12 +259,10 @@ void keep_listed(const Rule<V>& rule, int thread, index_t i, const Workspace<V>&
 // The same of the whole array.
 template <class V>
 void keep_summed(const Rule<V>& rule, int thread, index_t i, const Workspace<V>& work, offset_t places,
-                 KeptRows<V>& kept)
+                 std::optional<double> mass, KeptRows<V>& kept)
 {
-    DenseRow<V> row(work.sum, places, rule, work.key);
-    offset_t stay = 0;
-    row.for_each_at_least(cutoff_of(rule, row), [&](offset_t j) { work.list[stay++] = static_cast<index_t>(j); });
-    store_row(thread, i, work, stay, kept);
+    DenseRow<V> row(work.sum, places, rule, work.key, work.list, mass);
+    store_row(thread, i, work, row.keep(cutoff_of(rule, row)), kept);
     std::fill_n(work.sum, places, V(0));
 }
 
@@ -235,6 +277,7 @@ public:
           is_plain_(std::is_same_v<S, PlusTimes<V>> && rule.threshold > 0 && rule.triangle == Triangle::whole),
           workspaces_(q, b.cols),
           blocks_(is_plain_ ? make_bcsr(q, b, products_of(q, a, b)) : Bcsr<V>{}),
+          masses_(is_plain_ && !rule.is_cutoff_fixed() ? RowMasses<V>(q, a, b) : RowMasses<V>()),
           kept_(q, a.rows)
     {}
 
@@ -243,7 +286,7 @@ public:
         const Workspace<V> work = workspaces_.of(thread);
         if (is_plain_ && places_per_product * products_of(a_, b_, i) >= b_.cols) {
             add_unmarked(a_, b_, blocks_, i, work.sum);
-            keep_summed(rule_, thread, i, work, workspaces_.places(), kept_);
+            keep_summed(rule_, thread, i, work, workspaces_.places(), masses_.of(a_, i), kept_);
         } else keep_listed(rule_, thread, i, work, add_marked<S>(a_, b_, i, work), kept_);
     }
     Csr<V> join() { return kept_.join(a_.rows, b_.cols); }
@@ -254,6 +297,7 @@ private:
     bool is_plain_;
     Workspaces<V> workspaces_;
     Bcsr<V> blocks_;
+    RowMasses<V> masses_;
     KeptRows<V> kept_;
 };
 
