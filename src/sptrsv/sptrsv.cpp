@@ -32,13 +32,6 @@
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 
-// For one thread of a CPU, which solves row after row whatever the levels are: rows straight from what is stored, none
-// where an analysis has to sort them or to say what is wrong (analysis/analyze.cpp); and the features of such rows,
-// levels included, for those who ask (schedule/serial.cpp).
-template <class V>
-std::optional<Rows> extract_rows(const Context& ctx, const WideView<V>& a, const Options& options);
-Features features_of(const CpuQueue& host, const Rows& rows);
-
 template <class V>
 struct Plan<V>::State {
     Context ctx;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/math.hpp"
@@ -35,6 +36,17 @@ enum class Unknowns { by_row, by_place };
 
 // `order` lists the triangle's rows as they are to be solved, null: as they are. On the host.
 Rows make_rows(const CpuQueue& host, const Pattern& t, const Sources& sources, const index_t* order, Unknowns unknowns);
+
+// --- Without a schedule: one thread of a CPU solves row after row, whatever the levels are (schedule/serial.cpp) ---
+
+// The rows as make_rows() makes them without an order, straight from what is stored. None where columns do not ascend
+// or something is wrong: make_triangle() sorts, or says what.
+std::optional<Rows> rows_as_stored(const CpuQueue& host, const TriangleSource& stored);
+template <class V>
+std::optional<Rows> extract_rows(const Context& ctx, const WideView<V>& a, const Options& options);
+
+// The features of such rows, levels included, for those who ask.
+Features features_of(const CpuQueue& host, const Rows& rows);
 
 // --- Schedule: threads of a CPU (schedule/threads.cpp) ---
 

@@ -16,10 +16,6 @@
 
 namespace tulle::inline TULLE_ABI::sptrsv {
 
-// schedule/serial.cpp: the rows as make_rows() makes them without an order. None where columns do not ascend or
-// something is wrong: make_triangle() sorts, or says what.
-std::optional<Rows> rows_as_stored(const CpuQueue& host, const TriangleSource& stored);
-
 namespace {
 
 // How the caller's matrix is to be read, where the context works.
