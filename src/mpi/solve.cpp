@@ -127,24 +127,13 @@ template <class V>
 SolveState<V> make_state(const DistCsr<V>& a, const SolveOptions& options)
 {
     SolveState<V> s{.ctx = a.cluster().context(),
-                    .a = {},
-                    .wide = {},
                     .recipe = {.method = options.method,
                                .preconditioner = options.preconditioner,
                                .stop = options.stop,
                                .restart = options.restart,
                                .guess = options.guess,
                                .check_every = 1},
-                    .features = {},
-                    .candidates = {{options.method, options.preconditioner, options.restart, {}}},
-                    .skipped = {},
-                    .system = {},
-                    .iteration = {},
-                    .block = {},
-                    .block_b = {},
-                    .block_x = {},
-                    .best = {},
-                    .checked = {}};
+                    .candidates = {{options.method, options.preconditioner, options.restart, {}}}};
     s.recipe.stop.seconds = std::numeric_limits<double>::infinity();
     return s;
 }

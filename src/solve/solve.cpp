@@ -80,20 +80,8 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& 
     amg::check_nodes(a.rows, recipe.unknowns_per_node);
     Context few = ctx.for_work(a.nonzeros + a.rows);
     if (few.backend() == Backend::cpu) few.deterministic();  // products tried beforehand cost more than they gain
-    auto s = std::make_unique<State>(State{PlanState<V>{.ctx = few,
-                                                        .a = a,
-                                                        .wide = std::move(wide),
-                                                        .recipe = recipe,
-                                                        .features = inspect(few, a),
-                                                        .candidates = {},
-                                                        .skipped = {},
-                                                        .system = {},
-                                                        .iteration = {},
-                                                        .block = {},
-                                                        .block_b = {},
-                                                        .block_x = {},
-                                                        .best = {},
-                                                        .checked = {}}});
+    auto s = std::make_unique<State>(State{
+        PlanState<V>{.ctx = few, .a = a, .wide = std::move(wide), .recipe = recipe, .features = inspect(few, a)}});
     s->features.near_null_space = near_null_space.cols > 0;
     s->candidates = candidates(s->features, recipe);
     s->chosen = !recipe.preconditioner;

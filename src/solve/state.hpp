@@ -19,22 +19,22 @@ namespace tulle::inline TULLE_ABI::solve {
 template <class V, class S = System<V>>
 struct PlanState {
     Context ctx;
-    CsrView<V> a;
-    Buffer<offset_t> wide;  // offsets, where the caller's have 32 bits
-    Recipe recipe;
-    Features features;
-    std::vector<Choice> candidates;
-    std::size_t current = 0;  // the candidate in use
-    std::size_t first = 0;    // the candidate that solves begin with until another one has converged
-    bool failed = false;      // the last solve did
-    bool chosen = false;      // preconditioners are chosen, not the caller's
-    std::string skipped;      // candidates before it that could not be made, and why
-    std::unique_ptr<S> system;
-    std::unique_ptr<Iteration<V>> iteration;
-    std::unique_ptr<BlockCg<V>> block;  // made for the first solve with several right-hand sides
-    Buffer<V> block_b, block_x;         // one column
-    Buffer<V> best;                     // the best x so far
-    Buffer<V> checked;                  // its residual, while the method needs its own
+    CsrView<V> a = {};
+    Buffer<offset_t> wide = {};  // offsets, where the caller's have 32 bits
+    Recipe recipe = {};
+    Features features = {};
+    std::vector<Choice> candidates = {};
+    std::size_t current = 0;   // the candidate in use
+    std::size_t first = 0;     // the candidate that solves begin with until another one has converged
+    bool failed = false;       // the last solve did
+    bool chosen = false;       // preconditioners are chosen, not the caller's
+    std::string skipped = {};  // candidates before it that could not be made, and why
+    std::unique_ptr<S> system = {};
+    std::unique_ptr<Iteration<V>> iteration = {};
+    std::unique_ptr<BlockCg<V>> block = {};  // made for the first solve with several right-hand sides
+    Buffer<V> block_b = {}, block_x = {};    // one column
+    Buffer<V> best = {};                     // the best x so far
+    Buffer<V> checked = {};                  // its residual, while the method needs its own
     double setup_seconds = 0;
     bool usable = true;              // false while update_values() is at work, and after one that failed
     double make_seconds = 0;         // of make()
