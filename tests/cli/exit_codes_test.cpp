@@ -99,6 +99,18 @@ TEST_F(ExitCodes, FourForMemoryThatTheProcessCannotGet)
     EXPECT_NE(run.err.find("available (the limit of address space (ulimit -v))"), run.err.npos) << run.err;
 }
 
+// A row of dense operands for each of 2^31 columns: refused before anything is filled.
+TEST_F(ExitCodes, FourForDenseOperandsNoMachineHolds)
+{
+    const std::string wide =
+        file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 2147483646 2\n1 1 1\n2 2147483646 2\n");
+    for (const char* verb : {"run spmm ", "run sddmm "}) {
+        const std::string said = failure(verb + wide + " --backend cpu", 4);
+        EXPECT_NE(said.find(" needed, "), said.npos) << verb << ": " << said;
+        EXPECT_NE(said.find(" available"), said.npos) << verb << ": " << said;
+    }
+}
+
 TEST_F(ExitCodes, TwoForThreadsNoMachineHas)
 {
     EXPECT_NE(failure("run spmv stencil5:4 --threads 1000000", 2).find(std::to_string(most_threads())),

@@ -5,8 +5,12 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
+#include "base/math.hpp"
+#include "device/host_memory.hpp"
 #include "tulle/context.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::cli {
 
@@ -20,6 +24,17 @@ struct Machine {
 };
 
 Machine look_around();
+
+// An array of the host. std::vector alone does not look at what is available: a system that overcommits ends the
+// program later, when the array is filled.
+template <class V>
+std::vector<V> host_array(offset_t rows, offset_t columns, const std::string& name)
+{
+    const offset_t size = checked_product(rows, columns, name);
+    host::require_room(concat("host memory for ", name),
+                       static_cast<std::size_t>(checked_product(size, sizeof(V), name)));
+    return std::vector<V>(static_cast<std::size_t>(size));
+}
 
 // Bytes per second with which all threads of a context read an array much larger than the caches: the best of a few
 // sums.

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "apps/cli/support/layout.hpp"
+#include "apps/cli/support/machine.hpp"
 #include "apps/cli/verbs/operations/measure_spmv.hpp"
 #include "apps/cli/verbs/operations/measure_team.hpp"
 #include "base/hash.hpp"
@@ -141,8 +142,8 @@ DenseProblem<V> make_problem(const CsrView<LoadedAs<V>>& a, const SpmmOptions& o
     if constexpr (sizeof(V) == 2) narrow_values(o, p);
     else p.value.assign(a.value, a.value + a.nonzeros);
     const auto number = [&](std::uint64_t which, std::size_t k) { return 2 * unit(hash_of(o.seed, which, k)) - 1; };
-    p.b.resize(static_cast<std::size_t>(p.cols) * static_cast<std::size_t>(o.n));
-    p.c.resize(static_cast<std::size_t>(p.rows) * static_cast<std::size_t>(o.n));
+    p.b = host_array<V>(p.cols, o.n, "B");
+    p.c = host_array<ResultOf<V>>(p.rows, o.n, "C");
     for (std::size_t k = 0; k < p.b.size(); ++k) p.b[k] = static_cast<V>(number(0, k));
     for (std::size_t k = 0; k < p.c.size(); ++k) p.c[k] = static_cast<ResultOf<V>>(number(1, k));
     return p;

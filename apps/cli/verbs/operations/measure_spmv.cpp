@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "apps/cli/support/failure.hpp"
+#include "apps/cli/support/machine.hpp"
 #include "base/hash.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/text.hpp"
@@ -90,9 +91,9 @@ SpmvResult<V> measure_from(const Context& ctx, const View& on_host, const SpmvPr
 }  // namespace
 
 template <class V>
-std::vector<V> seeded_vector(index_t size, std::uint64_t seed)
+std::vector<V> seeded_vector(offset_t size, std::uint64_t seed)
 {
-    std::vector<V> all(static_cast<std::size_t>(size));
+    std::vector<V> all = host_array<V>(size, 1, "a vector");
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<V>(2 * unit(hash_of(seed, i)) - 1);
     return all;
 }
@@ -138,8 +139,8 @@ Json to_json(const SpmvResult<V>& r)
             {"check", check}};
 }
 
-template std::vector<float> seeded_vector(index_t, std::uint64_t);
-template std::vector<double> seeded_vector(index_t, std::uint64_t);
+template std::vector<float> seeded_vector(offset_t, std::uint64_t);
+template std::vector<double> seeded_vector(offset_t, std::uint64_t);
 template SpmvResult<float> measure(const Context&, const Context&, const SpmvProblem<float>&, int);
 template SpmvResult<double> measure(const Context&, const Context&, const SpmvProblem<double>&, int);
 template Json to_json(const SpmvResult<float>&);

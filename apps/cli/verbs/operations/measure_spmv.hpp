@@ -45,7 +45,7 @@ struct SpmvResult {
 
 // Entries in [-1, 1) from a seed: the same on every machine.
 template <class V>
-std::vector<V> seeded_vector(index_t size, std::uint64_t seed);
+std::vector<V> seeded_vector(offset_t size, std::uint64_t seed);
 
 // `host` holds the matrix in the format asked for; `ctx` is where the product is done.
 template <class V>

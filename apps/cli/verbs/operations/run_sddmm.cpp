@@ -9,6 +9,7 @@
 
 #include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/layout.hpp"
+#include "apps/cli/support/machine.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs/operations/measure_spmm.hpp"
 #include "apps/cli/verbs/operations/measure_spmv.hpp"
@@ -30,9 +31,9 @@ struct SampledProblem {
 };
 
 template <class V>
-std::vector<V> numbers(index_t rows, index_t k, std::uint64_t seed)
+std::vector<V> numbers(index_t rows, index_t k, std::uint64_t seed, const std::string& name)
 {
-    std::vector<V> all(static_cast<std::size_t>(rows) * static_cast<std::size_t>(k));
+    std::vector<V> all = host_array<V>(rows, k, name);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<V>(2 * unit(hash_of(seed, i)) - 1);
     return all;
 }
@@ -42,8 +43,8 @@ SampledProblem<V> make_sampled(const CsrView<LoadedAs<V>>& a, const SddmmOptions
 {
     SampledProblem<V> p{{},
                         {},
-                        numbers<V>(a.rows, o.k, hash_of(o.seed, 1)),
-                        numbers<V>(a.cols, o.k, hash_of(o.seed, 2))};
+                        numbers<V>(a.rows, o.k, hash_of(o.seed, 1), "X"),
+                        numbers<V>(a.cols, o.k, hash_of(o.seed, 2), "Y")};
     for (offset_t i = 0; i < a.nonzeros; ++i) p.value.push_back(static_cast<V>(a.value[i]));
     p.a = {a.rows, a.cols, a.nonzeros, a.row_begin, a.col, p.value.data(), a.sorted, a.unique};
     return p;

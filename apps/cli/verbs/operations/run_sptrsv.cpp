@@ -242,8 +242,7 @@ void run_as(const Session& session, const RunSptrsvOptions& o)
     const CsrView<V> a = loaded.matrix.view();
     const std::vector<Context> where =
         o.triangle.backend == "auto" ? soonest(session, o, a) : session.contexts(o.triangle.backend);
-    const std::vector<V> b =
-        seeded_vector<V>(static_cast<index_t>(checked_product(a.rows, o.right_hand_sides, "right-hand sides")), o.seed);
+    const std::vector<V> b = seeded_vector<V>(checked_product(a.rows, o.right_hand_sides, "right-hand sides"), o.seed);
     std::vector<SolveResult<V>> results;
     {
         const Activity work(session.console, "solving");
