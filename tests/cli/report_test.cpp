@@ -100,6 +100,7 @@ TEST_F(Report, MeasuresAndCompares)
 {
     const Outcome run = tulle("report stencil5:20 --run --compare stencil7:8 -o r.html");
     ASSERT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(run.err.find("cuda is left out"), run.err.rfind("cuda is left out")) << "told once: " << run.err;
     const Json data = data_of("r.html");
     ASSERT_EQ(data["matrices"].size(), 2u);
     EXPECT_GT(data["bandwidth"].get<double>(), 1e8);

@@ -69,6 +69,10 @@ TEST_F(Teams, PartitionTellsHaloAndNeighboursOfRanks)
     for (const char* part : {"4 ranks", "x from others", "neighbours", "model", "12.5 GB/s of link"})
         EXPECT_NE(run.out.find(part), run.out.npos) << part;
     EXPECT_EQ(tulle("partition stencil5:20 -n 0").code, 2);
+    const std::string wide =
+        file("wide.mtx",
+             "%%MatrixMarket matrix coordinate real general\n2 2147483646 3\n1 1 1\n1 2147483646 1\n2 2147483646 2\n");
+    EXPECT_EQ(json("partition " + wide + " -n 2")["halo"], 1);  // by nonzeros, not by columns
     const Outcome metis = tulle("partition stencil5:20 -n 16 --method metis --json");
     if (metis.code == 0) {  // where METIS is installed
         EXPECT_LT(nlohmann::json::parse(metis.out)["halo"], json("partition stencil5:20 -n 16")["halo"]);

@@ -27,7 +27,8 @@ struct Session {
     Settings settings;
     Console console;
     std::shared_ptr<std::vector<io::Warning>> warnings =
-        std::make_shared<std::vector<io::Warning>>();  // of all files read so far
+        std::make_shared<std::vector<io::Warning>>();                    // of all files read so far
+    std::shared_ptr<bool> told_no_cuda = std::make_shared<bool>(false);  // told once
 
     explicit Session(const Settings& wishes)
         : settings(wishes),
@@ -36,7 +37,7 @@ struct Session {
 
     Context host() const { return with_budget(Context::cpu(settings.threads)); }
     Context cuda() const { return with_budget(Context::cuda(settings.device)); }
-    std::vector<Context> contexts(const std::string& backend) const;  // cpu, cuda or all; says what is left out
+    std::vector<Context> contexts(const std::string& backend) const;  // cpu, cuda or all; says once what is left out
 
 private:
     Context with_budget(Context ctx) const

@@ -56,20 +56,18 @@ Cut cut_rows(const Context& ctx, const CsrView<double>& a, const PartitionOption
                     : mpi::balanced_cuts({a.row_begin, static_cast<std::size_t>(a.rows) + 1}, o.ranks)};
 }
 
-// The columns of other ranks that rows use, each once, and how many ranks have them. `seen` remembers who asked last.
-RankShare share_of(const CsrView<double>& a, const mpi::Cuts& rows, const mpi::Cuts& cols, std::size_t rank,
-                   std::vector<int>& seen)
+// The columns of other ranks that rows use, each once, and how many ranks have them. Memory by nonzeros, not by
+// columns, of which there may be far more.
+RankShare share_of(const CsrView<double>& a, const mpi::Cuts& rows, const mpi::Cuts& cols, std::size_t rank)
 {
     RankShare share{rows[rank + 1] - rows[rank], a.row_begin[rows[rank + 1]] - a.row_begin[rows[rank]]};
     std::vector<index_t> ghosts;
     for (offset_t k = a.row_begin[rows[rank]]; k < a.row_begin[rows[rank + 1]]; ++k) {
         const index_t j = a.col[k];
-        if (j >= cols[rank] && j < cols[rank + 1]) continue;
-        if (std::exchange(seen[static_cast<std::size_t>(j)], static_cast<int>(rank)) == static_cast<int>(rank))
-            continue;
-        ghosts.push_back(j);
+        if (j < cols[rank] || j >= cols[rank + 1]) ghosts.push_back(j);
     }
     std::sort(ghosts.begin(), ghosts.end());
+    ghosts.erase(std::unique(ghosts.begin(), ghosts.end()), ghosts.end());
     share.halo = std::ssize(ghosts);
     for (std::size_t k = 0; k < ghosts.size(); ++share.neighbours) {
         const auto end = *std::upper_bound(cols.begin(), cols.end(), ghosts[k]);
@@ -90,11 +88,10 @@ double seconds_of(const RankShare& s, const PartitionOptions& o)
 Dealt deal(const CsrView<double>& a, const mpi::Cuts& rows, const PartitionOptions& o)
 {
     const mpi::Cuts cols = a.rows == a.cols ? rows : mpi::even_cuts(a.cols, o.ranks);
-    std::vector<int> seen(static_cast<std::size_t>(a.cols), -1);
     Dealt dealt;
     offset_t most = 0;
     for (std::size_t r = 0; r < static_cast<std::size_t>(o.ranks); ++r) {
-        const RankShare share = share_of(a, rows, cols, r, seen);
+        const RankShare share = share_of(a, rows, cols, r);
         dealt.ranks.push_back(share);
         most = std::max(most, share.nonzeros);
         dealt.halo += share.halo;
