@@ -65,7 +65,7 @@ struct TransportChoice {
 
 /// How messages of ranks on a backend travel. The environment variable TULLE_TRANSPORT may name it: "auto" (as if it
 /// were not set), "host" for ranks on CPUs, "staged" for ranks on GPUs. Local.
-/// @throws ValueError, with what is possible, if it names something else.
+/// @throws ValueError (with what is possible) if it names something else.
 TULLE_API TransportChoice choose_transport(Backend backend);
 
 /// Options of a cluster.
