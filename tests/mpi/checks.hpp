@@ -342,6 +342,17 @@ inline void check_reason(const mpi::Cluster& cluster, const CsrView<double>& who
     expect_same<double>(mine.download(), part(cluster, one_x.download(), a.row_cuts()), title + ": x");
 }
 
+// Turns of pairs of unknowns by a right angle, each with another factor: r · A r = 0.
+inline Csr<double> turns(std::size_t pairs)
+{
+    std::vector<std::vector<double>> rows(2 * pairs, std::vector<double>(2 * pairs, 0.0));
+    for (std::size_t k = 0; k < pairs; ++k) {
+        rows[2 * k][2 * k + 1] = 1 + static_cast<double>(k) / 7;
+        rows[2 * k + 1][2 * k] = -rows[2 * k][2 * k + 1];
+    }
+    return small_matrix(rows);
+}
+
 inline void check_reasons(const mpi::Cluster& cluster)
 {
     using enum solve::Method;
@@ -358,7 +369,7 @@ inline void check_reasons(const mpi::Cluster& cluster)
                      {.method = method, .stop = {.relative = 1e-30, .stagnation = 50}}, "a tolerance out of reach");
     }
     const Csr<double> turn = small_matrix({{0, 1, 0}, {-1, 0, 0}, {0, 0, 1}}), plus = small_matrix({{1, 2}, {2, 1}}),
-                      singular = small_matrix({{1, 1}, {1, 1}});
+                      singular = small_matrix({{1, 1}, {1, 1}}), many = turns(8);
     const mpi::SolveOptions plain{.preconditioner = solve::None{}};
     const auto by = [&](solve::Method method) {
         mpi::SolveOptions how = plain;
@@ -366,6 +377,7 @@ inline void check_reasons(const mpi::Cluster& cluster)
         return how;
     };
     check_reason(cluster, turn.view(), {1, 1, 0}, by(bicgstab), "breakdown");
+    check_reason(cluster, many.view(), std::vector<double>(16, 1.0), by(bicgstab), "breakdowns of many rows");
     check_reason(cluster, plus.view(), {1, -1}, by(cg), "indefinite");
     for (const auto method : {minres, gmres}) {
         check_reason(cluster, plus.view(), {1, -1}, by(method), "indefinite");

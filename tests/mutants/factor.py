@@ -71,7 +71,6 @@ MUTANTS = [
     mutant("fsai: a row of one entry too many", "src/factor/fsai.cpp", "if (row.size() + 1 > most_fsai_entries)", "if (row.size() > most_fsai_entries)", "*FsaiOn.Rows*/cpu*"),
     mutant("factor iluk: levels of fill-in in 7 bits", "src/factor/pattern.cpp", "row.known(k) + p.known[t] + 1;", "row.known(k) + static_cast<signed char>(p.known[t]) + 1;", "*LevelsOfFillIn*"),
     mutant("factor iluk: levels of fill-in in 16 bits", "src/factor/pattern.cpp", "row.known(k) + p.known[t] + 1;", "row.known(k) + static_cast<unsigned short>(p.known[t]) + 1;", "*LevelsOfFillIn*"),
-    mutant("factor lu of the CPU: threads share the places of columns", "src/factor/cpu/factorize.cpp", "place.data() + offset_t{p.rows} * me", "place.data()", REPRODUCES, seeds=[1]),
     mutant("amg chebyshev: later visits take r for the residual", "src/amg/amg.cpp", "if (from_zero && k == 1) ctx.run", "if (k == 1) ctx.run", "*PreconditionsCg/c*:" + UPDATE, test="amg"),
     mutant("amg K-cycle: on the first coarse level alone", "src/amg/amg.cpp", "if (options.cycle == Cycle::k && coarse.next) run_krylov(n + 1);", "if (options.cycle == Cycle::k && coarse.next && n == 0) run_krylov(n + 1);", "Amg.KCyclesOfMany*", test="amg"),
     mutant("amg: a level that is smoothed alone is not swept back", "src/amg/amg.cpp", "        if (l.lower) smooth(l, r, z, false, coarse_sweeps, true);\n", "", "*SmoothedAlone*/c*", test="amg"),
