@@ -189,7 +189,7 @@ bool Messages::test_all()
     return done;
 }
 
-void Messages::poke(std::string_view phase)
+void Messages::progress(std::string_view phase)
 {
     try {
         test_all();

@@ -43,7 +43,7 @@ public:
     void add_receive(void* data, std::size_t bytes, int from, int tag);
     void start(std::string_view phase);
     // Lets messages progress without waiting.
-    void poke(std::string_view phase);
+    void progress(std::string_view phase);
     // `later` seconds are added to the deadline.
     void finish(std::string_view phase, double later = 0);
     bool empty() const { return all_.empty(); }

@@ -171,7 +171,7 @@ public:
         } catch (...) {  // the job has ended
         }
     }
-    void poke() { messages_.poke(phase); }
+    void progress() { messages_.progress(phase); }
     void finish()
     {
         messages_.finish(phase);

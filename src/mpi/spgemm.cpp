@@ -164,7 +164,7 @@ struct SpgemmPlan<V>::State {
         cluster().together("spgemm", [&] {
             upload(batch);
             make_plan(batch, spgemm::NumericReuse::find_places);
-            if (next) next->poke();
+            if (next) next->progress();
             c = batch.plan->run();
             if (context().backend() == Backend::cpu) return;
             batch.c_on_gpu = std::move(c);
