@@ -184,6 +184,7 @@ TEST_F(Usage, NumbersOutOfRangeAreTold)
 TEST_F(Usage, ChunksAreNamed)
 {
     expect_says("run spgemm stencil5:10 --chunks foo", "--chunks: 'foo' is not an amount of memory");
+    expect_says("run spmv stencil5:10 --seed 1.5", "--seed: '1.5' is not a number that this option takes");
     expect_says("run spgemm stencil5:10 --chunks 3", "raise --chunks", 4);
     expect_says("info stencil5:10 --budget foo", "--budget: 'foo'");
     expect_says("info stencil7:60 --budget 1MiB", "raise --budget", 4);

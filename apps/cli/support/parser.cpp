@@ -190,7 +190,7 @@ std::string readable(const std::string& said)
         conversion("Could not convert: (\\S+) = (.*)");
     std::smatch part;
     if (std::regex_match(said, part, conversion))
-        return concat(part[1].str(), ": '", part[2].str(), "' is no number that it can have");
+        return concat(part[1].str(), ": '", part[2].str(), "' is not a number that this option takes");
     if (!std::regex_match(said, part, range)) return said;
     const auto plain = [](std::string number) {  // without zeros behind the point
         if (number.find('.') != number.npos) number.erase(number.find_last_not_of('0') + 1);
