@@ -33,6 +33,9 @@ inline DeviceLimits device_limits(const Context& ctx)
     });
 }
 
+// Whether kernels may begin before the one ahead of them has ended (LaunchShape::early).
+inline bool has_dependent_launch(const Context& ctx) { return device_limits(ctx).compute >= 90; }
+
 CudaQueue open_queue(int device);  // with a stream of its own
 CudaQueue open_queue(int device, CUstream_st* stream);
 // What is queued on `later` from now on begins after what is queued on `earlier` until now.

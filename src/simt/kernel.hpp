@@ -57,6 +57,15 @@ requires std::is_arithmetic_v<A> && std::is_arithmetic_v<B> &&(!std::is_same_v<A
     return std::min(static_cast<C>(a), static_cast<C>(b));
 }
 
+namespace tulle::inline TULLE_ABI {
+
+inline void wait_for_earlier_kernels(const char* file = __builtin_FILE(), int line = __builtin_LINE())
+{
+    simt::wait_for_earlier_kernels({file, line});
+}
+
+}  // namespace tulle::inline TULLE_ABI
+
 namespace tulle::inline TULLE_ABI::simt {
 
 // Every thread takes its own copy of the arguments: nobody's memory, and the launch's doing.

@@ -45,6 +45,7 @@ struct Grid {
     unsigned blocks, threads;
     std::size_t shared_bytes = 0;
     unsigned cluster = 1;
+    bool early = false;  // may begin before the kernel ahead of it ends
 };
 
 struct Launch {
@@ -55,6 +56,8 @@ struct Launch {
     std::size_t shared_bytes = 0;
     std::vector<PointerArgument> pointers;
     std::function<void()> body;  // one thread of it
+    bool early = false;
+    std::function<void()> earlier;  // the kernel ahead of it, where that has not run yet
     int device = 0;
     std::uint64_t number = 0;  // of this stream's launches
 };
@@ -112,6 +115,9 @@ bool put_off(const Copy& copy, const Where& at);  // false: the caller does it n
 void end_group();
 bool next_due(unsigned newest_left,
               Copy& copy);  // the next of those that must be done, except in so many groups that were ended last
+
+// Until the kernel ahead of this one on the stream has ended.
+void wait_for_earlier_kernels(const Where& at);
 
 // Blocks of a cluster: a barrier in two halves, and somebody else's shared memory.
 void arrive_in_cluster(const Where& at);

@@ -29,7 +29,7 @@ namespace tulle::inline TULLE_ABI::simt {
 struct Block;
 struct Warp;
 
-enum class State : std::uint8_t { fresh, ready, at_barrier, in_collective, in_cluster, done };
+enum class State : std::uint8_t { fresh, ready, at_barrier, in_collective, in_cluster, before_others, done };
 
 struct Identity;
 
@@ -144,6 +144,7 @@ public:
     void arrive_in_cluster(const Where& at);
     void wait_for_cluster(const Where& at);
     void* in_cluster(const void* mine, int block, const Where& at);
+    void wait_for_earlier_kernels(const Where& at);
     void maybe_switch(const Where& at);  // before an atomic operation
     bool flip_coin() { return random_.chance(128); }
     void spoil(void* data, std::size_t bytes) { fill_with_garbage(data, bytes, random_); }
@@ -160,6 +161,7 @@ private:
     void start_clusters();  // as many as there is room for
     Block& start_block(unsigned number);
     void run_threads();
+    bool run_earlier_kernel();  // false: there is none, or it has run
     Thread* pick();
     void switch_stack(Thread& from, Thread& to, bool for_ever);
     void leave();  // somebody else's turn
@@ -198,6 +200,8 @@ private:
     std::vector<std::unique_ptr<Block>> resident_;
     std::vector<Thread*> ready_;
     std::size_t live_ = 0;
+    std::vector<Thread*> waiting_for_earlier_;
+    bool earlier_has_run_ = false;
     Thread* current_ = nullptr;
     Thread host_;
     Thread* first_ = nullptr;  // picked, but has no stack yet

@@ -45,10 +45,11 @@ struct Recording {
 
 // One piece of a stream's work.
 struct Work {
-    std::function<void()> body;        // may throw Fault; null: nothing to do
-    std::shared_ptr<Recording> after;  // may not start before this is done
-    bool always = false;               // also on a device that has faulted: records, allocations, frees
-    std::unique_ptr<Token> enqueued;   // the host call happened before
+    std::function<void()> body;           // may throw Fault; null: nothing to do
+    std::shared_ptr<Recording> after;     // may not start before this is done
+    bool always = false;                  // also on a device that has faulted: records, allocations, frees
+    std::unique_ptr<Token> enqueued;      // the host call happened before
+    std::shared_ptr<Launch> launch = {};  // what the body runs, if it is a kernel
 };
 
 }  // namespace tulle::inline TULLE_ABI::simt
@@ -129,6 +130,8 @@ public:
 private:
     Runtime();
     void perform(CUstream_st& stream);
+    Work take(CUstream_st& stream);
+    void run_work(CUstream_st& stream, const Work& work);
 };
 
 // Why the last call of this thread failed, and the call's answer.

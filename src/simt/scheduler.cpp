@@ -48,11 +48,12 @@ void soil(char* data, std::uint64_t change)
 
 }  // namespace
 
+// One, and another for a kernel that has to run while the next one already waits for it.
+static bool nested = false;
 Machine& machine()
 {
-    static Machine* const the_machine =
-        new Machine;  // never destroyed: static objects may still wait for their streams
-    return *the_machine;
+    static Machine* const both = new Machine[2];  // never destroyed: static objects may still wait for their streams
+    return both[nested ? 1 : 0];
 }
 
 void Machine::run(const Launch& launch, const Config& config, std::uint64_t seed)
@@ -77,8 +78,11 @@ void Machine::run(const Launch& launch, const Config& config, std::uint64_t seed
     launched_.release();
     deal_out_names(seed);
 
+    earlier_has_run_ = !launch.earlier;
+    waiting_for_earlier_.clear();
     start_blocks();
     run_threads();
+    run_earlier_kernel();  // a kernel that did not wait for it
 
     end_identities();
     for (auto& block : resident_) give_stacks_back(*block, true);
@@ -159,6 +163,7 @@ void Machine::run_threads()
 {
     while (live_ > 0 && fault_.empty()) {
         if (!first_ && ready_.empty()) {
+            if (run_earlier_kernel()) continue;
             fault_ = concat("deadlock: no thread can go on; ", place_of(someone_waiting()), waiting());
             return;
         }
@@ -167,6 +172,33 @@ void Machine::run_threads()
         check_stuck();
         finish(*current_);
     }
+}
+
+// Whoever waits for the kernel ahead lets it run at the last moment: then everybody has read what may be read before.
+bool Machine::run_earlier_kernel()
+{
+    if (std::exchange(earlier_has_run_, true)) return false;
+    const dim3 grid = gridDim, block = blockDim;
+    nested = true;
+    try {
+        launch_->earlier();
+    } catch (const Fault& e) {
+        if (fault_.empty()) fault_ = e.what();
+    }
+    nested = false;
+    gridDim = grid;
+    blockDim = block;
+    for (Thread* thread : std::exchange(waiting_for_earlier_, {})) make_ready(*thread);
+    return true;
+}
+
+void Machine::wait_for_earlier_kernels(const Where& at)
+{
+    if (earlier_has_run_) return;
+    current_->at = at;
+    current_->state = State::before_others;
+    waiting_for_earlier_.push_back(current_);
+    leave();
 }
 
 Thread* Machine::pick()
@@ -442,6 +474,7 @@ std::string Machine::waiting() const
                                   ? (thread.barrier == 0 ? "in __syncthreads" : "in a barrier of some warps")
                               : thread.state == State::in_collective ? "in a warp collective"
                               : thread.state == State::in_cluster    ? "in the barrier of a cluster"
+                              : thread.state == State::before_others ? "for the kernel ahead"
                                                                      : "polling";
             text += concat("\n    block ", block->index.x, ", thread ", thread.index.x, ": ", why, ", ",
                            short_path(thread.at.file), ":", thread.at.line);
@@ -459,5 +492,7 @@ std::string Machine::place_of(const Thread& thread) const
 }
 
 std::string Machine::whereabouts() const { return current_ && launch_ ? place_of(*current_) : std::string(); }
+
+void wait_for_earlier_kernels(const Where& at) { machine().wait_for_earlier_kernels(at); }
 
 }  // namespace tulle::inline TULLE_ABI::simt

@@ -44,8 +44,8 @@ constexpr double least_share = 0.6, least_share_of_few = 0.3;
 // Measured: microseconds of a small matrix, whose rows or blocks all run at once.
 constexpr double time_of_rows(const Features& t) { return 1.75 + 0.062 * static_cast<double>(t.longest); }
 constexpr double time_of_dense(const Features& t) { return 2 + 0.0035 * t.cols; }
-// Measured: chunks of columns that are worth a block of a dense matrix, and those that are long for one.
-constexpr offset_t least_chunks = 4, most_chunks = 16;
+// Measured: chunks of columns that are worth a block of a dense matrix, two stages of its kernel.
+constexpr offset_t least_chunks = 16;
 // A small matrix of short rows is done before a panel's stages have begun to come in.
 constexpr offset_t short_row = 48;
 // Reasoned: so many columns in B, below which a tensor core computes mostly padding.
@@ -150,8 +150,8 @@ int width_for(const Features& t, const Limits& limits)
     return widths.back();
 }
 
-// As many parts as multiprocessors have room for one block each, and once more where a split matrix is small and its
-// parts long (measured); wide blocks where there are many, because they read A less often.
+// As many parts as multiprocessors have room for one block each, if they are long enough; wide blocks where there are
+// many, because they read A less often.
 Policy dense_for(const Features& t, const Limits& limits)
 {
     const auto blocks = [&](int width) { return panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{width}); };
@@ -163,9 +163,6 @@ Policy dense_for(const Features& t, const Limits& limits)
     const offset_t room = limits.multiprocessors / std::max(offset_t{1}, blocks(width));
     int parts = 1;
     while (limits.clusters && parts < most_parts.front() && 2 * parts <= room && chunks >= 2 * parts * least_chunks)
-        parts *= 2;
-    if (parts > 1 && parts < most_parts.front() && chunks > parts * most_chunks &&
-        offset_t{t.rows} * t.cols <= few_places / 4)
         parts *= 2;
     return {Kernel::dense, 1, OrderKind::natural, width, parts};
 }

@@ -50,6 +50,7 @@ struct Plan<V, C>::State {
     Buffer<offset_t> source;  // for every value of the copy where it stands in the caller's array
     RowOrder order;           // of panels or tiles, while they are made
     Workspace<V> work;
+    bool settled = false;           // a kernel has run since the plan's own arrays were written
     TileRule rule;                  // tiles: which are dense
     RowScaleFacts scale;            // of Options::row_scale
     const void* known_b = nullptr;  // arrays already found to be in the right memory
@@ -272,6 +273,7 @@ template <class State, class V, class C>
 void run_slices(State& s, const Operands<V, C>& all)
 {
     const bool turns = all.b_col != 1 && all.b_row == 1 && !s.work.b_by_rows.empty();
+    s.work.early = std::exchange(s.settled, true) && s.limits.clusters;
     const index_t at_once = turns || !s.work.partial.empty() || !s.work.merged.empty() ? s.work.columns : all.n;
     s.ctx.run([&](const auto& q) {
         for (index_t j = 0; j < all.n; j += std::min(at_once, all.n - j)) {
@@ -368,6 +370,7 @@ void Plan<V, C>::update_values(const AnyCsr<V>& given)
     matrix::require_same_size(matrix::size_of(s.a), matrix::size_of(a));
     s.a = a;
     if (!fresh.empty()) s.wide = std::move(fresh);
+    s.settled = false;
     s.ctx.run([&](const auto& q) {
         if (s.transposed()) carry_values(q, a.value, s.source.data(), a.nonzeros, s.copy.value.data());
         fill_panels(q, s.rows(), s.work.panels);

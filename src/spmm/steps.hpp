@@ -106,6 +106,7 @@ struct RowLines {
 template <class V>
 struct Workspace {
     index_t columns = 0;  // of B at once; more are multiplied one slice of them after the other
+    bool early = false;   // what the plan has made is settled: a kernel may begin before the one ahead of it has ended
     RowLines lines;
     Panels<V> panels;
     Tiles<V> tiles;

@@ -19,6 +19,7 @@
 
 #include "base/math.hpp"
 #include "base/plural.hpp"
+#include "device/cuda_devices.hpp"
 #include "device/placed.hpp"
 #include "matrix/convert_steps.hpp"
 #include "matrix/plan_checks.hpp"
@@ -56,6 +57,8 @@ struct Plan<V, M>::State {
     const void* known_x = nullptr;  // vectors already found to be in the right memory
     const void* known_y = nullptr;
     const void* known_dots = nullptr;
+    bool settled = false;  // a kernel has run since the plan's own arrays were written
+    bool can_be_early = false;
 
     bool transposed() const { return options.op == Op::transpose; }
 };
@@ -388,6 +391,7 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->features, s->limits);
     if (!options.force) choose_by_trial(*s);
     prepare(*s);
+    s->can_be_early = reused && cuda::has_dependent_launch(ctx);
     return s;
 }
 
@@ -414,6 +418,7 @@ void run_state(State& s, const Vectors<V>& v)
             s.features.row.rows > 0;
         Vectors<V> product = v;
         if (!on_the_way) product.dots = {};
+        product.early = std::exchange(s.settled, true) && s.can_be_early;
         if (v.alpha == V(0)) prim::scale(q, v.y, s.features.row.rows, v.beta);
         else run_on(q, s, product);
         if (v.dots.result == nullptr || on_the_way) return;
@@ -512,6 +517,7 @@ void Plan<V, M>::update_values(const AnyView<M>& given)
     }
     s.a = a;
     if (!fresh.empty()) s.wide = std::move(fresh);
+    s.settled = false;
     carry_values(s);
 }
 

@@ -31,6 +31,7 @@ struct Vectors {
     V beta;
     V* y;
     Dots<V> dots = {};
+    bool early = false;  // what the plan has made is settled: a kernel may begin before the one ahead of it has ended
 };
 
 // The new y_i from the sum of row i.

@@ -8,6 +8,7 @@ LINES = "*LinesHoldEveryNonzeroOnce/cuda*"
 SCALE = "*SpmmScaleOn.EveryPolicy*/cuda*"
 TOGETHER = "*SpmmRowsOn.WithTheSameColumns*/cpu*"
 TILES = "*SpmmTilesOn.AndRestAreTheProduct/cuda*"
+CHAIN = "*SpmmChainOn.*/cuda*"
 
 
 def spmm(name, file, old, new, filter=BATTERY, **more):
@@ -15,6 +16,9 @@ def spmm(name, file, old, new, filter=BATTERY, **more):
 
 
 MUTANTS = [
+    spmm("early: B is read while the kernel ahead writes it", "src/spmm/cuda/panels.cuh", "    wait_for_earlier_kernels();  // tiles", "    // tiles", filter=CHAIN),
+    spmm("early: rows read B while the kernel ahead writes it", "src/spmm/cuda/multiply_rows.cu", "    wait_for_earlier_kernels();\n    Sum<V> sum[run_length] = {};\n    if (reads_runs(o, j)) add_row<true>", "    Sum<V> sum[run_length] = {};\n    if (reads_runs(o, j)) add_row<true>", filter=CHAIN),
+    spmm("early: new values pass for settled", "src/spmm/spmm.cpp", "    s.settled = false;\n", "", filter=CHAIN),
     spmm("panels: numbers that are not finite go unnoticed", "src/spmm/cuda/panels.cuh", "(none[2] + none[3]) != 0.0f", "(none[2] + none[3]) > 0.0f", filter="*KeepWhatIsNotFinite*/cuda*"),
     spmm("panels: no barrier before a stage is read", "src/spmm/cuda/panels.cuh", "        wait_for_copies<S::depth - 2>();\n        __syncthreads(); ", "        wait_for_copies<S::depth - 2>(); ", seeds=[1, 2, 3]),
     spmm("panels: a stage is read before it is there", "src/spmm/cuda/panels.cuh", "        wait_for_copies<S::depth - 2>();\n", "        wait_for_copies<S::depth - 1>();\n", seeds=[1, 2, 3]),

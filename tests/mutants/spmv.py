@@ -6,7 +6,11 @@ def kernel(name, file, old, new, test, **more):
     return mutant(name, file, old, new, filter=f"*SpmvKernelsOn.{test}/cuda*", **more)
 
 
+CHAIN = "*SpmvChainOn.*/cuda*"
+
 MUTANTS = [
+    mutant("early: rows read x while the kernel ahead writes it", "src/spmv/cuda/multiply_rows.cu", "    wait_for_earlier_kernels();\n", "", filter=CHAIN),
+    mutant("early: slices read x while the kernel ahead writes it", "src/spmv/cuda/multiply_sell.cu", "        wait_for_earlier_kernels();\n", "", filter=CHAIN),
     kernel("stream: no barrier before rows are added up", "src/spmv/cuda/multiply_stream.cu", "    load_products(a, block.begin, count, v.x, product);\n    __syncthreads();",
            "    load_products(a, block.begin, count, v.x, product);", "StreamTakes*"),
     kernel("stream: a block takes a nonzero too many", "src/spmv/cuda/multiply_stream.cu", "row_begin[end] - row_begin[row] <= most_nonzeros", "row_begin[end] - row_begin[row] <= most_nonzeros + 1", "StreamTakesGiants*"),

@@ -161,12 +161,12 @@ TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
         return choose(t, gpu).policy;
     };
     const auto dense = [](int width, int parts) { return Policy{Kernel::dense, 1, OrderKind::natural, width, parts}; };
-    EXPECT_EQ(pruned(512, 512, 0.9), dense(32, 4));
-    EXPECT_EQ(pruned(512, 512, 0.9, 32), dense(32, 8));
-    EXPECT_EQ(pruned(512, 128, 0.9), dense(32, 2)) << "eight chunks";
+    EXPECT_EQ(pruned(512, 512, 0.9), dense(32, 2));
+    EXPECT_EQ(pruned(256, 2304, 0.9), dense(32, 8));
+    EXPECT_EQ(pruned(512, 256, 0.9), dense(32, 1)) << "sixteen chunks";
     EXPECT_EQ(pruned(2048, 1024, 0.9), dense(32, 1));
     EXPECT_EQ(pruned(1000, 2048, 0.9), dense(32, 2));
-    EXPECT_EQ(pruned(512, 2048, 0.9), dense(32, 8)) << "small, and 32 chunks a part otherwise";
+    EXPECT_EQ(pruned(512, 2048, 0.9), dense(32, 4));
     EXPECT_EQ(pruned(20'000, 1024, 0.9), dense(64, 1));
     EXPECT_EQ(pruned(512, 512, 0.4).kernel, Kernel::dense);
     EXPECT_EQ(policy_of(Kernel::dense, traits_of(1000, 1), {Backend::cuda, 132, false}).parts, 1)

@@ -88,6 +88,16 @@ __device__ inline void named_barrier_sync(int number, int threads)
     asm volatile("barrier.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
 
+// Programmatic dependent launch (LaunchShape::early): a kernel that may have begun before the one ahead of it on the
+// stream ended waits here before it touches anything but what its own plan has made. Then the next one may begin: not
+// before, so that what begins early comes after everything ahead of this kernel.
+__device__ inline void wait_for_earlier_kernels()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 // A number that nobody will want again soon: it takes no place in the L1. For whole sectors read by neighbouring lanes;
 // where a sector is read in parts, the L1 is what puts them together.
 template <class T>
@@ -114,7 +124,8 @@ struct LaunchShape {
     offset_t blocks;
     int threads;
     std::size_t shared_bytes = 0;
-    int cluster = 1;  // so many neighbouring blocks run together (cluster.cuh), up to 16; divides their number
+    int cluster = 1;     // so many neighbouring blocks run together (cluster.cuh), up to 16; divides their number
+    bool early = false;  // may begin before the kernel ahead of it ends (since sm_90): calls wait_for_earlier_kernels()
 };
 
 // Puts a kernel on a queue. No blocks is no launch: an empty matrix is ordinary.
@@ -127,36 +138,38 @@ void launch(const CudaQueue& q, LaunchShape shape, void (*kernel)(P...), A&&... 
 #ifdef TULLE_SIM
     cuda::check(simt::enqueue(q.stream,
                               {static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads),
-                               shape.shared_bytes, static_cast<unsigned>(shape.cluster)},
+                               shape.shared_bytes, static_cast<unsigned>(shape.cluster), shape.early},
                               kernel, static_cast<P>(std::forward<A>(args))...));
 #else
     if (shape.shared_bytes > 48 * 1024)
         cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                          static_cast<int>(shape.shared_bytes)));
     if (shape.cluster > 8) cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-    if (shape.cluster == 1) {
+    if (shape.cluster == 1 && !shape.early) {
         kernel<<<static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads), shape.shared_bytes,
                  q.stream>>>(static_cast<P>(std::forward<A>(args))...);
         return cuda::check(cudaGetLastError());
     }
-    cudaLaunchAttribute together{};
-    together.id = cudaLaunchAttributeClusterDimension;
-    together.val.clusterDim = {static_cast<unsigned>(shape.cluster), 1, 1};
+    cudaLaunchAttribute attributes[2]{};
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim = {static_cast<unsigned>(shape.cluster), 1, 1};
+    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[1].val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(shape.blocks));
     config.blockDim = dim3(static_cast<unsigned>(shape.threads));
     config.dynamicSmemBytes = shape.shared_bytes;
     config.stream = q.stream;
-    config.attrs = &together;
-    config.numAttrs = 1;
+    config.attrs = attributes;
+    config.numAttrs = shape.early ? 2 : 1;
     cuda::check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(std::forward<A>(args))...));
 #endif
 }
 
 // Enough blocks for `work` threads.
-constexpr LaunchShape one_thread_each(offset_t work, int threads = 256)
+constexpr LaunchShape one_thread_each(offset_t work, int threads = 256, bool early = false)
 {
-    return {(work + threads - 1) / threads, threads};
+    return {(work + threads - 1) / threads, threads, 0, 1, early};
 }
 
 // This thread's number in the grid.

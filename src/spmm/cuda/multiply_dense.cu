@@ -133,21 +133,31 @@ struct Grid {
     unsigned panels;
 };
 
-// Two groups of warps: each has half of the chunks of a stage.
+// Two groups of warps: each has half of the chunks of a stage. Blocks are few, one a multiprocessor, and a stage costs
+// them as much time for its barrier as for its bytes: stages are large.
 template <class V, int Columns>
-using DenseShape = Shape<V, Columns, Columns == 64 ? 4 : 3, 2>;
+using DenseShape = Shape<V, Columns, Columns == 32 ? 3 : 4, 2, Columns == 32 ? 8 : 4>;
+
+// Bytes of shared memory: stages, then sums.
+template <class S>
+struct DenseMemory {
+    static constexpr std::size_t sums_at = sizeof(Piece) * S::depth * S::stage_pieces,
+                                 bytes = sums_at + sizeof(Two<float>) * Pairs<S::columns>::count;
+    static_assert(bytes <= 80 * 1024);
+};
 
 // A cluster per panel and `Columns` columns of C; its blocks have equal parts of the chunks.
 //   grid: parts for every panel, for every `Columns` columns
-//   shared memory: stages and sums, 44 to 48 KB
+//   shared memory: stages and sums, 80 KB
 //   C: every row once
 template <int Columns, class V, class C>
 __global__ void __launch_bounds__(DenseShape<V, Columns>::threads)
     multiply_dense_kernel(PanelsView<V> p, Operands<V, C> o, Grid grid)
 {
     using S = DenseShape<V, Columns>;
-    TULLE_SHARED(Piece, stages, S::depth * S::stage_pieces);
-    TULLE_SHARED(Two<float>, sums, Pairs<Columns>::count);
+    TULLE_DYNAMIC_SHARED(unsigned char, memory);
+    Piece* const stages = reinterpret_cast<Piece*>(memory);
+    Two<float>* const sums = reinterpret_cast<Two<float>*>(memory + DenseMemory<S>::sums_at);
     const int shift = grid.parts_shift, parts = 1 << shift, part = static_cast<int>(blockIdx.x) & (parts - 1),
               lane = static_cast<int>(threadIdx.x) % 32;
     const unsigned cluster = blockIdx.x >> shift, tile = cluster / grid.panels, panel = cluster - tile * grid.panels;
@@ -178,8 +188,9 @@ template <int Columns, class V, class C>
 void launch_dense(const CudaQueue& q, const Workspace<V>& work, index_t cols, int parts, const Operands<V, C>& o)
 {
     const offset_t panels = ceil_div<offset_t>(work.panels.rows, panel_rows), tiles = ceil_div(o.n, index_t{Columns});
-    launch(q, {panels * tiles * parts, DenseShape<V, Columns>::threads, 0, parts}, multiply_dense_kernel<Columns, V, C>,
-           work.panels.view(), o,
+    using S = DenseShape<V, Columns>;
+    launch(q, {panels * tiles * parts, S::threads, DenseMemory<S>::bytes, parts, work.early},
+           multiply_dense_kernel<Columns, V, C>, work.panels.view(), o,
            Grid{cols, __builtin_ctz(static_cast<unsigned>(parts)), static_cast<unsigned>(panels)});
 }
 

@@ -122,7 +122,7 @@ void launch_panels(const CudaQueue& q, const Workspace<V>& work, const Operands<
 {
     const Pieces pieces{const_cast<float*>(work.partial.data()), const_cast<int*>(work.arrived.data())};
     const offset_t tiles = ceil_div(o.n, index_t{Columns});
-    launch(q, {work.panels.unit.size() * tiles, Shape<V, Columns>::threads},
+    launch(q, {work.panels.unit.size() * tiles, Shape<V, Columns>::threads, 0, 1, work.early},
            multiply_panels_kernel<Columns, Kind, V, C>, work.panels.view(), o, pieces);
 }
 

@@ -49,13 +49,11 @@ __device__ inline void add_product(Sum<V> value, const Run<V>& b, Sum<V> (&sum)[
 // ---- rows ----
 
 template <bool Whole, class V, class C>
-__device__ inline void add_row(const CsrView<V>& a, index_t row, const Operands<V, C>& o, offset_t j,
+__device__ inline void add_row(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o, offset_t j,
                                Sum<V> (&sum)[run_length])
 {
-    const offset_t end = a.row_begin[row + 1];
 #pragma unroll 4
-    for (offset_t k = a.row_begin[row]; k < end; ++k)
-        add_product(widen(a.value[k]), load_run<Whole>(o, a.col[k], j), sum);
+    for (offset_t k = begin; k < end; ++k) add_product(widen(a.value[k]), load_run<Whole>(o, a.col[k], j), sum);
 }
 
 // One slice of lanes per row.
@@ -67,9 +65,11 @@ __global__ void __launch_bounds__(threads_per_block)
     const auto [number, j, tile] = share_of<Lanes>(blocks_per_tile);
     if (number >= a.rows || j >= o.n) return;
     const auto row = static_cast<index_t>(number);
+    const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
+    wait_for_earlier_kernels();
     Sum<V> sum[run_length] = {};
-    if (reads_runs(o, j)) add_row<true>(a, row, o, j, sum);
-    else add_row<false>(a, row, o, j, sum);
+    if (reads_runs(o, j)) add_row<true>(a, begin, end, o, j, sum);
+    else add_row<false>(a, begin, end, o, j, sum);
     if (writes_runs(o, j)) put_run<true>(o, row, j, sum);
     else put_run<false>(o, row, j, sum);
 }
@@ -185,19 +185,21 @@ __global__ void __launch_bounds__(threads_per_block)
 {
     const auto [number, j, tile] = share_of<Lanes>(blocks_per_tile);
     if (number >= lines) return;
+    const RowLine line = list[number];
+    wait_for_earlier_kernels();
     Sum<V> sum[run_length] = {};
-    if (reads_runs(o, j) && writes_runs(o, j) && a.nonzeros >= batch<V>) walk_line<true>(a, list[number], o, j, sum);
-    else if (j < o.n) walk_line<false>(a, list[number], o, j, sum);
-    if (list[number].first_slot >= 0) join_pieces<Lanes>(list[number], o, pieces, j, tile, sum);
+    if (reads_runs(o, j) && writes_runs(o, j) && a.nonzeros >= batch<V>) walk_line<true>(a, line, o, j, sum);
+    else if (j < o.n) walk_line<false>(a, line, o, j, sum);
+    if (line.first_slot >= 0) join_pieces<Lanes>(line, o, pieces, j, tile, sum);
 }
 
 // The grid for so many lines of work.
 template <int Lanes>
-LaunchShape shape_for(offset_t lines, index_t n, int& blocks_per_tile)
+LaunchShape shape_for(offset_t lines, index_t n, bool early, int& blocks_per_tile)
 {
     const offset_t blocks = ceil_div(lines * Lanes, offset_t{threads_per_block});
     blocks_per_tile = static_cast<int>(blocks);
-    return {blocks * ceil_div(n, index_t{run_length * Lanes}), threads_per_block};
+    return {blocks * ceil_div(n, index_t{run_length * Lanes}), threads_per_block, 0, 1, early};
 }
 
 }  // namespace
@@ -210,10 +212,10 @@ void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Wor
     with_constant<2, 8, 32>(lanes, [&](auto n) {
         int blocks = 0;
         if (line.empty()) {
-            const LaunchShape shape = shape_for<n()>(a.rows, o.n, blocks);
+            const LaunchShape shape = shape_for<n()>(a.rows, o.n, work.early, blocks);
             return launch(q, shape, multiply_rows_kernel<n(), V, C>, a, blocks, o);
         }
-        const LaunchShape shape = shape_for<n()>(line.size(), o.n, blocks);
+        const LaunchShape shape = shape_for<n()>(line.size(), o.n, work.early, blocks);
         const Pieces<V> pieces{reinterpret_cast<Run<Sum<V>>*>(const_cast<Sum<V>*>(work.partial.data())),
                                const_cast<int*>(work.arrived.data()), ceil_div(o.n, index_t{run_length}),
                                ceil_div(o.n, index_t{run_length * n()})};

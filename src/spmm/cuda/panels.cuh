@@ -81,11 +81,11 @@ constexpr bool places_agree()
 static_assert(places_agree<Float16>() && places_agree<Bfloat16>() && places_agree<float>());
 
 // The shape of a block that computes `Columns` columns of C, with `Depth` stages on their way or in use. `Groups` of
-// warps share the chunks of a stage.
-template <class V, int Columns, int Depth = 3, int Groups = 1>
+// warps share the `Chunks` of a stage.
+template <class V, int Columns, int Depth = 3, int Groups = 1, int Chunks = Columns == 32 ? 4 : 2>
 struct Shape {
     static constexpr int columns = Columns, groups = Groups, threads = 32 * slabs * Groups;
-    static constexpr int chunks = Columns == 32 ? 4 : 2;  // of a stage
+    static constexpr int chunks = Chunks;
     static_assert(chunks % Groups == 0);
     static constexpr int depth = Depth;
     static constexpr int rows = chunk_columns<V>;  // of B in a chunk
@@ -231,8 +231,12 @@ __device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S
         rows.ask(source, step * S::chunks, stage);
         ask_for_tiles<S>(p, source, step * S::chunks, stage);
     };
+    const int ahead = min(steps, S::depth - 1);
+    for (int step = 0; step < ahead; ++step)
+        ask_for_tiles<S>(p, source, step * S::chunks, stages + step * S::stage_pieces);
+    wait_for_earlier_kernels();  // tiles are the plan's own, B is not
     for (int step = 0; step < S::depth - 1; ++step) {
-        ask_for_stage(step, stages + step * S::stage_pieces);
+        if (step < ahead) rows.ask(source, step * S::chunks, stages + step * S::stage_pieces);
         end_copy_group();
     }
     int out = 0, in = S::depth - 1;  // the stages that are multiplied and asked for

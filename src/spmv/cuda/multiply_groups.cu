@@ -59,6 +59,7 @@ __global__ void __launch_bounds__(threads_per_block)
     const int lane = static_cast<int>(threadIdx.x) % Lanes;
     const offset_t g = global_thread() / Lanes;
     const RowGroup mine = g < groups ? group[g] : RowGroup{0, 0, 0};
+    wait_for_earlier_kernels();
     V sum[Most] = {};
     add_group<Lanes, Most>(mine, lane, col + mine.begin, value + mine.begin, v.x, sum);
     Written<WithDots, V> written;
@@ -77,7 +78,7 @@ void multiply_groups(const CudaQueue& q, const CsrView<M>& a, int lanes, const G
 {
     with_constant<8, 16, 32>(lanes, [&](auto n) {
         with_constant<2, 3, 4>(groups.most, [&](auto most) {
-            const LaunchShape shape = one_thread_each(groups.group.size() * n(), threads_per_block);
+            const LaunchShape shape = one_thread_each(groups.group.size() * n(), threads_per_block, v.early);
             const auto go = [&](auto with_dots) {
                 launch(q, shape, multiply_groups_kernel<n(), most(), with_dots(), V, M>, groups.group.size(),
                        groups.group.data(), a.col, a.value, v);

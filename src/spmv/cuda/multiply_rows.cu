@@ -21,14 +21,13 @@ struct Rows {
     const M* value;
 };
 
-// This lane's share of row i.
+// This lane's share of row i, which has the nonzeros from `begin` on.
 template <int Lanes, class V, class M, class O, class C>
-__device__ V dot_strided(const Rows<M, O, C>& a, offset_t row, int lane, const V* __restrict__ x)
+__device__ V dot_strided(const Rows<M, O, C>& a, offset_t row, O begin, O end, int lane, const V* __restrict__ x)
 {
     if (sizeof(C) == 2 && a.base != nullptr) x += a.base[row];
     V sum = 0;
-    const O end = a.row_begin[row + 1];
-    for (O k = a.row_begin[row] + lane; k < end; k += Lanes) sum += static_cast<V>(a.value[k]) * x[a.col[k]];
+    for (O k = begin + lane; k < end; k += Lanes) sum += static_cast<V>(a.value[k]) * x[a.col[k]];
     return sum;
 }
 
@@ -39,9 +38,12 @@ __global__ void __launch_bounds__(threads_per_block) multiply_rows_kernel(Rows<M
 {
     const int lane = static_cast<int>(threadIdx.x) % Lanes;
     const offset_t row = global_thread() / Lanes;
-    const V sum = slice_sum<Lanes>(row < a.rows ? dot_strided<Lanes>(a, row, lane, v.x) : V(0));
+    const bool here = row < a.rows;
+    const O begin = here ? a.row_begin[row] : O(0), end = here ? a.row_begin[row + 1] : O(0);
+    wait_for_earlier_kernels();
+    const V sum = slice_sum<Lanes>(here ? dot_strided<Lanes>(a, row, begin, end, lane, v.x) : V(0));
     Written<WithDots, V> written;
-    if (row < a.rows && lane == 0) written.put(v, row, sum);
+    if (here && lane == 0) written.put(v, row, sum);
     finish<threads_per_block>(written, v.dots);
 }
 
@@ -49,7 +51,7 @@ template <class V, class M, class O, class C>
 void launch_rows(const CudaQueue& q, const Rows<M, O, C>& a, int lanes, const Vectors<V>& v)
 {
     with_constant<1, 2, 4, 8, 16, 32>(lanes, [&](auto n) {
-        const LaunchShape shape = one_thread_each(offset_t{a.rows} * n(), threads_per_block);
+        const LaunchShape shape = one_thread_each(offset_t{a.rows} * n(), threads_per_block, v.early);
         const auto go = [&](auto with_dots) {
             launch(q, shape, multiply_rows_kernel<n(), with_dots(), V, M, O, C>, a, v);
         };

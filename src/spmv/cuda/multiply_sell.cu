@@ -95,6 +95,7 @@ __global__ void __launch_bounds__(threads_per_block, resident_blocks)
         const SliceSpan span = span_of(slice_begin, slice);
         const index_t row = row_of(list, rows, slice, lane);
         const offset_t length = span.ragged ? length_of(row_begin, row) : span.end - span.begin;
+        wait_for_earlier_kernels();
         const V sum = sum_lane(span, length, columns, value, v.x, lane);
         if (row >= 0) written.put(v, row, sum);
     }
@@ -107,7 +108,7 @@ template <class V, class M>
 void multiply_sell(const CudaQueue& q, const CsrView<M>& a, int, const Sell<M>& s, const Vectors<V>& v)
 {
     const offset_t slices = s.slice_begin.size() - 1;
-    const LaunchShape shape = one_thread_each(slices * slice_rows, threads_per_block);
+    const LaunchShape shape = one_thread_each(slices * slice_rows, threads_per_block, v.early);
     const Columns columns{s.column.data(), s.distance.data()};
     const auto go = [&](auto with_dots) {
         launch(q, shape, multiply_sell_kernel<with_dots(), V, M>, a.rows, a.row_begin, slices, s.slice_begin.data(),

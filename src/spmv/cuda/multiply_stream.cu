@@ -146,6 +146,7 @@ __global__ void __launch_bounds__(threads_per_block)
     const int count = static_cast<int>(blocks[blockIdx.x + 1].begin - block.begin);
     const int power = lanes_power(block.rows);
     const RowEnds ends = ends_of(a, block, static_cast<int>(threadIdx.x) >> power);
+    wait_for_earlier_kernels();
     load_products(a, block.begin, count, v.x, product);
     __syncthreads();
     Written<WithDots, V> written;
@@ -214,7 +215,7 @@ Buffer<StreamBlock> cut(const CudaQueue& q, const offset_t* row_begin, index_t r
 template <class V, class M, class O>
 void launch_stream(const CudaQueue& q, const Rows<M, O>& a, const Stream<V>& s, const Vectors<V>& v)
 {
-    const LaunchShape shape{s.block.size() - 1, threads_per_block};
+    const LaunchShape shape{s.block.size() - 1, threads_per_block, 0, 1, v.early};
     V* piece_sum = const_cast<V*>(s.piece_sum.data());
     int* arrived = const_cast<int*>(s.arrived.data());
     const auto go = [&](auto with_dots) {
