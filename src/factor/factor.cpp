@@ -7,7 +7,8 @@
 //               (pattern.cpp)
 //   load        values of A in the pattern, with the shift (load_values)
 //   factorise   L U or L L^T on the pattern (factorize); after a breakdown again, with a larger shift
-//   analyse     both triangles, by SpTRSV; apply() is a solve with each
+//   analyse     both triangles, by SpTRSV; apply() is a solve with each. One thread of a CPU sweeps over both,
+//               one after the other (cpu/sweeps.cpp)
 #include "tulle/factor.hpp"
 
 #include <cmath>
@@ -18,6 +19,7 @@
 #include "device/placed.hpp"
 #include "factor/arrange.hpp"
 #include "factor/steps.hpp"
+#include "factor/sweeps.hpp"
 #include "matrix/plan_checks.hpp"
 #include "tulle/sptrsv.hpp"
 #include "tulle/text.hpp"
@@ -37,7 +39,8 @@ struct Plan<V>::State {
     Buffer<V> value;
     Report report = {};
     bool usable = false;
-    std::optional<sptrsv::Plan<V>> first = {}, second = {};  // solved in this order
+    std::optional<sptrsv::Plan<V>> first = {}, second = {};  // solved in this order,
+    std::optional<Sweeps<V>> sweeps = {};                    // or these
     std::optional<ArrangedMatrix<V>> arranged = {};          // factorised in place of A
     mutable const void *known_r = nullptr, *known_z = nullptr;
 
@@ -166,21 +169,58 @@ void factorise(State& s, const CsrView<V>& a)
                                                  : "set shift or shift_attempts, or reorder the rows");
 }
 
+template <class V>
+struct Triangles {
+    sptrsv::Plan<V> first, second;
+};
+
 template <class V, class State>
-void prepare_solves(State& s)
+Triangles<V> analyse(const State& s)
 {
-    const trace::Phase phase{"triangles"};
     const bool cholesky = s.options.kind == Kind::ic0;
     sptrsv::Options o{.uplo = sptrsv::Uplo::lower,
                       .unit_diagonal = !cholesky,
                       .other_side = sptrsv::OtherSide::ignore,
                       .expected_calls = s.options.expected_calls,
                       .checked = false};
-    s.first = sptrsv::Plan<V>::make(s.ctx, s.factors(), o);
+    auto first = sptrsv::Plan<V>::make(s.ctx, s.factors(), o);
     if (cholesky) o.op = Op::transpose;
     else o.uplo = sptrsv::Uplo::upper;
     o.unit_diagonal = false;
-    s.second = sptrsv::Plan<V>::make(s.ctx, s.factors(), o);
+    return {std::move(first), sptrsv::Plan<V>::make(s.ctx, s.factors(), o)};
+}
+
+template <class V, class State>
+void prepare_solves(State& s)
+{
+    const trace::Phase phase{"triangles"};
+    const PatternView p = view_of(s.pattern);
+    const bool alone = s.ctx.backend() == Backend::cpu && threads_for(s.ctx.host(), s.pattern.nonzeros() + p.rows) == 1;
+    if (alone && Sweeps<V>::can_hold(p)) {
+        s.sweeps.emplace(s.ctx.host(), p, s.options.kind == Kind::ic0);
+        s.sweeps->fill(p, s.value.data());
+        return;
+    }
+    Triangles<V> t = analyse<V>(s);
+    s.first = std::move(t.first);
+    s.second = std::move(t.second);
+}
+
+template <class V, class State>
+void solve_both(const State& s, std::span<const V> r, std::span<V> z)
+{
+    if (s.sweeps) return s.sweeps->apply(r.data(), z.data());
+    s.first->solve(r, z);
+    s.second->solve(z, z);
+}
+
+// Levels of both triangles; sweeps have not asked for them.
+template <class V, class State>
+std::pair<index_t, index_t> levels_of(const State& s)
+{
+    if (!s.sweeps) return {s.first->levels(), s.second->levels()};
+    const Triangles<V> t = analyse<V>(s);
+    return {t.first.levels(), t.second.levels()};
 }
 
 }  // namespace
@@ -245,18 +285,13 @@ void Plan<V>::apply(std::span<const V> r, std::span<V> z) const
             [&] { return concat("r has ", r.size(), " entries, but the matrix has ", rows(), " rows"); });
     require(std::ssize(z) == rows(),
             [&] { return concat("z has ", z.size(), " entries, but the matrix has ", rows(), " rows"); });
-    if (!s.arranged) {
-        s.first->solve(r, z);
-        s.second->solve(z, z);
-        return;
-    }
-    const ArrangedMatrix<V>& b = *s.arranged;
     require<ValueError>(r.data() == z.data() || are_apart(r, z), "r and z overlap", "give z memory of its own, or r's");
     require_placed(s.ctx, r.data(), r.size(), s.known_r, "r");
     require_placed(s.ctx, z.data(), z.size(), s.known_z, "z");
+    if (!s.arranged) return solve_both<V>(s, r, z);
+    const ArrangedMatrix<V>& b = *s.arranged;
     s.ctx.run([&](const auto& q) { gather(q, b.from_rhs, r.data(), b.work.data()); });
-    s.first->solve(b.work.span(), b.work.span());
-    s.second->solve(b.work.span(), b.work.span());
+    solve_both<V>(s, b.work.span(), b.work.span());
     s.ctx.run([&](const auto& q) { gather(q, b.to_solution, std::as_const(b.work).data(), z.data()); });
 }
 
@@ -271,8 +306,12 @@ void Plan<V>::update_values(const AnyCsr<V>& given)
     if (s.arranged)
         s.ctx.run([&](const auto& q) { gather(q, s.arranged->from_matrix, a.value, s.arranged->value.data()); });
     factorise(s, s.arranged ? s.arranged->view() : a);
-    s.first->update_values(s.factors());
-    s.second->update_values(s.factors());
+    if (s.sweeps) {
+        s.sweeps->fill(view_of(s.pattern), s.value.data());
+    } else {
+        s.first->update_values(s.factors());
+        s.second->update_values(s.factors());
+    }
     s.usable = true;
 }
 
@@ -301,7 +340,8 @@ template <class V>
 std::size_t Plan<V>::bytes() const
 {
     const State& s = *state_;
-    return s.pattern.bytes() + s.levels.bytes() + s.value.bytes() + s.first->bytes() + s.second->bytes() +
+    return s.pattern.bytes() + s.levels.bytes() + s.value.bytes() +
+           (s.sweeps ? s.sweeps->bytes() : s.first->bytes() + s.second->bytes()) +
            (s.arranged ? s.arranged->bytes() : 0);
 }
 
@@ -310,6 +350,7 @@ std::string Plan<V>::describe() const
 {
     const State& s = *state_;
     const Report& r = s.report;
+    const auto [first, second] = levels_of<V>(s);
     std::string kind = to_text(s.options.kind);
     if (s.options.kind == Kind::iluk) kind += concat(", level ", s.options.level);
     if (s.options.kind == Kind::ilut) kind += concat(", drop ", s.options.drop, ", fill ", s.options.fill);
@@ -318,7 +359,7 @@ std::string Plan<V>::describe() const
     std::string text = concat("factor on ", s.ctx.name(), ": ", kind, sizeof(V) == 4 ? ", float" : ", double",
                               "\n  factors: ", rows(), plural(rows(), " row, ", " rows, "), s.pattern.nonzeros(),
                               plural(s.pattern.nonzeros(), " entry; ", " entries; "), "the matrix has ", s.nonzeros,
-                              "\n  levels:  ", s.first->levels(), " and ", s.second->levels(), " of the solves");
+                              "\n  levels:  ", first, " and ", second, " of the solves");
     text += r.shift == 0 ? std::string("\n  shift:   none") : concat("\n  shift:   ", r.shift, " of the diagonal");
     if (r.first_breakdown != Breakdown::none)
         text += concat(", after ", r.attempts, " attempts: row ", r.first_row, ": ", to_text(r.first_breakdown));

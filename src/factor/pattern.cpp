@@ -108,13 +108,17 @@ bool has_diagonal(const SortedRows& a, index_t i, offset_t place)
     return place < a.begin[i + 1] && a.col[place] == i;
 }
 
-void check_rows(const CpuQueue& q, const SortedRows& a, MissingDiagonal missing)
+// Returns the place of each diagonal entry.
+Buffer<offset_t> check_rows(const CpuQueue& q, const SortedRows& a, MissingDiagonal missing)
 {
     FirstRow twice, without;
+    Buffer<offset_t> place(q, a.rows);
     each_row(q, a.rows, [&](index_t i) {
-        for (offset_t k = a.begin[i] + 1; k < a.begin[i + 1]; ++k)
-            if (a.col[k] == a.col[k - 1]) twice.add(i);
-        if (!has_diagonal(a, i, diagonal_place(a, i))) without.add(i);
+        bool repeats = false;
+        for (offset_t k = a.begin[i] + 1; k < a.begin[i + 1]; ++k) repeats |= a.col[k] == a.col[k - 1];
+        if (repeats) twice.add(i);
+        place.data()[i] = diagonal_place(a, i);
+        if (!has_diagonal(a, i, place.data()[i])) without.add(i);
     });
     require<ValueError>(
         twice.row() == max_index, [&] { return concat("row ", twice.row(), " stores a column twice"); },
@@ -123,37 +127,39 @@ void check_rows(const CpuQueue& q, const SortedRows& a, MissingDiagonal missing)
         missing == MissingDiagonal::add || without.row() == max_index,
         [&] { return concat("row ", without.row(), " has no diagonal entry"); },
         "store one, or set missing_diagonal to add");
+    return place;
 }
 
-// The entries of A, the upper triangle left out for ic0, with a diagonal entry in each row.
-Pattern pattern_of_matrix(const CpuQueue& q, const SortedRows& a, bool lower)
+// The entries of A, the upper triangle left out for ic0, with a diagonal entry in each row; `place` as check_rows()
+// gives it.
+Pattern pattern_of_matrix(const CpuQueue& q, const SortedRows& a, Buffer<offset_t> place_of, bool lower)
 {
     Pattern p{.rows = a.rows,
               .row_begin = Buffer<offset_t>(q, offset_t{a.rows} + 1),
               .col = {},
-              .diagonal = {},
+              .diagonal = std::move(place_of),
               .source = {}};
-    p.diagonal = Buffer<offset_t>(q, a.rows);
     each_row(q, a.rows, [&](index_t i) {
-        const offset_t place = diagonal_place(a, i);
+        const offset_t place = p.diagonal.data()[i];
         const offset_t stored = (lower ? place : a.begin[i + 1]) - a.begin[i];
         const bool counted = !lower && has_diagonal(a, i, place);
         p.row_begin.data()[i] = stored + (counted ? 0 : 1);
-        p.diagonal.data()[i] = place - a.begin[i];
     });
     prim::exclusive_scan(q, p.row_begin.data(), p.row_begin.data(), a.rows);
     const offset_t nonzeros = p.row_begin.data()[a.rows];
     p.col = Buffer<index_t>(q, nonzeros);
-    const bool same = !lower && nonzeros == a.begin[a.rows] && a.own_position.empty();
-    if (!same) p.source = Buffer<offset_t>(q, nonzeros);
+    if (!lower && nonzeros == a.begin[a.rows] && a.own_position.empty()) {  // that of A
+        copy(q, a.col, p.col.data(), nonzeros);
+        return p;
+    }
+    p.source = Buffer<offset_t>(q, nonzeros);
     each_row(q, a.rows, [&](index_t i) {
-        const offset_t place = diagonal_place(a, i);
+        const offset_t place = p.diagonal.data()[i];
         const bool there = has_diagonal(a, i, place);
         offset_t to = p.row_begin.data()[i];
         const auto put = [&](index_t col, offset_t from) {
             p.col.data()[to] = col;
-            if (!same) p.source.data()[to] = from;
-            ++to;
+            p.source.data()[to++] = from;
         };
         for (offset_t k = a.begin[i]; k < place; ++k) put(a.col[k], a.position(k));
         p.diagonal.data()[i] = to;
@@ -382,14 +388,14 @@ template <class V>
 Pattern find_pattern(const CpuQueue& q, const CsrView<V>& a, const Options& options)
 {
     const SortedRows rows = sort_rows_of(q, a);
-    check_rows(q, rows, options.missing_diagonal);
+    Buffer<offset_t> place = check_rows(q, rows, options.missing_diagonal);
     switch (options.kind) {
     case Kind::iluk: return pattern_of_levels(q, rows, options.level);
     case Kind::ilut: return ThresholdPattern<V>(q, rows, a.value, options).find();
-    case Kind::ic0: return pattern_of_matrix(q, rows, true);
+    case Kind::ic0: return pattern_of_matrix(q, rows, std::move(place), true);
     case Kind::ilu0: break;
     }
-    return pattern_of_matrix(q, rows, false);
+    return pattern_of_matrix(q, rows, std::move(place), false);
 }
 
 template Pattern find_pattern(const CpuQueue&, const CsrView<float>&, const Options&);

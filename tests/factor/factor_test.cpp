@@ -11,6 +11,7 @@
 #include "factor/matrices.hpp"
 #include "support/backends.hpp"
 #include "support/faults.hpp"
+#include "tulle/sptrsv.hpp"
 
 namespace tulle {
 namespace {
@@ -154,6 +155,37 @@ TEST_P(FactorOn, GivesTheSameFactorsAsOneThread)
         if (c.backend() == Backend::cpu) ASSERT_TRUE(test::same_bits(here.value, there.value));
         else expect_near(there.value, here.value, 64);
     }
+}
+
+// z by both triangles of the factors as SpTRSV solves them.
+template <class V>
+std::vector<V> by_triangles(const Context& c, const Plan<V>& plan, std::vector<V> z)
+{
+    const bool cholesky = plan.options().kind == Kind::ic0;
+    sptrsv::Options o{.unit_diagonal = !cholesky, .other_side = sptrsv::OtherSide::ignore};
+    sptrsv::Plan<V>::make(c, plan.factors(), o).solve(z, z);
+    o.unit_diagonal = false;
+    if (cholesky) o.op = Op::transpose;
+    else o.uplo = sptrsv::Uplo::upper;
+    sptrsv::Plan<V>::make(c, plan.factors(), o).solve(z, z);
+    return z;
+}
+
+// One thread does not go through SpTRSV: rows of all lengths, chains of rows, columns of 16 and of 32 bits.
+TEST(Factor, OneThreadGivesTheBitsOfTriangularSolves)
+{
+    const Context c = Context::cpu(1);
+    for (const auto& a : {dominant<double>(150, 0.06, true, 3), dominant<double>(150, 0.02, true, 4),
+                          laplacian<double>(40, 30, 1), laplacian<double>(260, 260, 1), laplacian<double>(1, 1, 1)})
+        for (const Kind kind : {Kind::ic0, Kind::ilu0}) {
+            SCOPED_TRACE(testing::Message() << a.rows << " rows, " << to_text(kind));
+            const auto plan = Plan<double>::make(c, a.view(), {.kind = kind});
+            const auto r = test::test_vector<double>(a.rows, test::Values::reals, 5);
+            std::vector<double> z(r.size());
+            plan.apply(r, z);
+            EXPECT_TRUE(test::same_bits(z, by_triangles(c, plan, r)));
+            EXPECT_TRUE(test::same_bits(z, by_triangles(Context::cpu(2), plan, r)));
+        }
 }
 
 TEST_P(FactorOn, CholeskyIsTheScaledFactorOfLu)

@@ -41,7 +41,7 @@ MUTANTS = [
     mutant("sptrsv many: the last entries of a long row left out", "src/sptrsv/solve/cuda/solve_many.cu", "const bool there = has_side && k + n < rows.begin[i + 1];", "const bool there = has_side && k + n < rows.begin[i + 1] && n < 7;", MANY),
     mutant("sptrsv graph: a row joins a cluster although another is as late", "src/sptrsv/analysis/graph.cpp", "if (latest.level == 0 || !latest.alone || is_long", "if (latest.level == 0 || is_long", GRAPH),
     mutant("sptrsv layout: late entries beside each other", "src/sptrsv/schedule/tasks.cpp", "apart++ * task.width + i, k);", "apart++ + i, k);", TASKS),
-    mutant("sptrsv on a CPU: every row ends with the row before it", "src/sptrsv/solve/cpu/solve_rows.cpp", "if (col[k - 1] != before)", "if (before < 0)", "Sptrsv.OneThread*"),
+    mutant("sptrsv on a CPU: every row ends with the row before it", "src/sptrsv/solve/cpu/sweep.hpp", "if (r.col[end] != before)", "if (before < 0)", "Sptrsv.OneThread*"),
     mutant("sptrsv on a CPU: rows of a transposed triangle the wrong way round", "src/sptrsv/schedule/serial.cpp", "lower_ ? s_.rows - 1 - n : n;", "n;", "Sptrsv.OneThread*"),
     mutant("sptrsv on a CPU: levels that were left out are not found", "src/sptrsv/sptrsv.cpp", "if (s.features.levels > 0 || s.features.rows == 0) return;", "return;", "Sptrsv.OneThread*"),
     mutant("sptrsv on a CPU: right-hand sides that fill no block", "src/sptrsv/solve/cpu/solve_rows.cpp", "if (done == s.columns) return;", "if (done > 0) return;", "*ManySidesOnAnyNumberOfThreads/cpu*"),

@@ -12,8 +12,9 @@ constexpr std::size_t slice = std::size_t{1} << 20;  // a thread's piece: large 
 template <class F>
 void in_slices(const CpuQueue& q, std::size_t bytes, F&& work)
 {
+    if (q.threads == 1 || bytes <= slice) return bytes > 0 ? work(0, bytes) : void();
     const auto slices = static_cast<offset_t>((bytes + slice - 1) / slice);
-#pragma omp parallel for num_threads(q.threads) schedule(static) if (slices > 1)
+#pragma omp parallel for num_threads(q.threads) schedule(static)
     for (offset_t s = 0; s < slices; ++s) {
         const std::size_t begin = static_cast<std::size_t>(s) * slice;
         work(begin, std::min(slice, bytes - begin));

@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows are eliminated one after the other, or level by level by several threads. A thread remembers where each column
-// of its row stands, so that an entry of another row finds its place without a search. The order of operations is the
-// row's own: the same bits for any number of threads.
+// Rows are eliminated one after the other, or level by level by several threads. A thread has a number for each column,
+// so that an entry of another row finds its place without a search. The order of operations is the row's own: the same
+// bits for any number of threads.
 #include <omp.h>
 
 #include <algorithm>
@@ -23,25 +23,6 @@ namespace {
 // makes starting a thread worth it.
 constexpr offset_t starts_per_wait = 16;
 
-// Positions of the columns of one row; those of other rows may be left behind.
-class Places {
-public:
-    Places(const offset_t* begin, offset_t* place) : begin_(begin), place_(place) {}
-    void set(const PatternView& p, index_t row)
-    {
-        first_ = begin_[row];
-        end_ = begin_[row + 1];
-        for (offset_t k = first_; k < end_; ++k) place_[p.col[k]] = k;
-    }
-    offset_t of(index_t col) const { return place_[col]; }
-    bool has(offset_t place) const { return place >= first_ && place < end_; }
-
-private:
-    const offset_t* begin_;
-    offset_t* place_;
-    offset_t first_ = 0, end_ = 0;
-};
-
 template <class V>
 V residue_of(const PatternView& p, index_t i, const V* value)
 {
@@ -50,43 +31,54 @@ V residue_of(const PatternView& p, index_t i, const V* value)
     return sum;
 }
 
-// w_i = a_i - sum_k l_ik u_k, on the pattern.
+// w_i = a_i - sum_k l_ik u_k. `work` has a number for each column; those outside the pattern of the row are written and
+// never read, which is sooner done than asking each time.
 template <class V>
 struct EliminateLu {
-    static Breakdown row(const PatternView& p, index_t i, Places& places, V* value)
+    static Breakdown row(const PatternView& p, index_t i, V* work, V* value)
     {
-        places.set(p, i);
-        const offset_t diagonal = p.diagonal[i];
-        for (offset_t k = p.row_begin[i]; k < diagonal; ++k) {
+        const offset_t begin = p.row_begin[i], diagonal = p.diagonal[i], end = p.row_begin[i + 1];
+        for (offset_t k = begin; k < end; ++k) work[p.col[k]] = value[k];
+        for (offset_t k = begin; k < diagonal; ++k) {
             const index_t other = p.col[k];
-            const V factor = value[k] = value[k] / value[p.diagonal[other]];
-            for (offset_t t = p.diagonal[other] + 1; t < p.row_begin[other + 1]; ++t) {
-                const offset_t to = places.of(p.col[t]);
-                if (places.has(to)) value[to] -= factor * value[t];
-            }
+            const offset_t pivot = p.diagonal[other];
+            const V factor = work[other] = work[other] / value[pivot];
+            for (offset_t t = pivot + 1; t < p.row_begin[other + 1]; ++t) work[p.col[t]] -= factor * value[t];
         }
+        for (offset_t k = begin; k < end; ++k) value[k] = work[p.col[k]];
         return judge(value[diagonal], residue_of(p, i, value), false);
     }
 };
 
-// l_ik = (a_ik - sum_j l_ij l_kj) / l_kk, on the pattern.
+// sum_t work[col[t]] value[t] in two sums, so that an addition need not wait for the one before it.
+template <class V>
+V gathered_dot(const index_t* col, const V* value, offset_t begin, offset_t end, const V* work)
+{
+    V even = 0, odd = 0;
+    offset_t t = begin;
+    for (; t + 2 <= end; t += 2) {
+        even += work[col[t]] * value[t];
+        odd += work[col[t + 1]] * value[t + 1];
+    }
+    if (t < end) even += work[col[t]] * value[t];
+    return even + odd;
+}
+
+// l_ik = (a_ik - sum_j l_ij l_kj) / l_kk. `work` has the row's entries found so far, and zeros elsewhere.
 template <class V>
 struct EliminateCholesky {
-    static Breakdown row(const PatternView& p, index_t i, Places& places, V* value)
+    static Breakdown row(const PatternView& p, index_t i, V* work, V* value)
     {
-        places.set(p, i);
-        const offset_t diagonal = p.diagonal[i];
+        const offset_t begin = p.row_begin[i], diagonal = p.diagonal[i];
         V pivot = value[diagonal];
-        for (offset_t k = p.row_begin[i]; k < diagonal; ++k) {
+        for (offset_t k = begin; k < diagonal; ++k) {
             const index_t other = p.col[k];
-            V sum = value[k];
-            for (offset_t t = p.row_begin[other]; t < p.diagonal[other]; ++t) {
-                const offset_t at = places.of(p.col[t]);
-                if (places.has(at)) sum -= value[at] * value[t];
-            }
-            value[k] = sum / value[p.diagonal[other]];
+            const offset_t end = p.diagonal[other];
+            value[k] = (value[k] - gathered_dot(p.col, value, p.row_begin[other], end, work)) / value[end];
+            work[other] = value[k];
             pivot -= value[k] * value[k];
         }
+        for (offset_t k = begin; k < diagonal; ++k) work[p.col[k]] = 0;
         value[diagonal] = std::sqrt(pivot);
         return judge(pivot, residue_of(p, i, value), true);
     }
@@ -122,7 +114,7 @@ void wait_for(const Passed& other, offset_t level)
 
 // The thread's share of every level. Rows after one that broke down are left as they are.
 template <class Eliminate, class V>
-void work(const PatternView& p, const LevelOrder& levels, int me, int threads, Passed* passed, Places places, V* value,
+void work(const PatternView& p, const LevelOrder& levels, int me, int threads, Passed* passed, V* row, V* value,
           Failure& failure)
 {
     for (offset_t level = 0; level + 1 < levels.begin.size(); ++level) {
@@ -130,7 +122,7 @@ void work(const PatternView& p, const LevelOrder& levels, int me, int threads, P
         for (int other = 0; other < threads; ++other) wait_for(passed[other], level);
         for (offset_t n = begin + rows * me / threads; n < begin + rows * (me + 1) / threads; ++n) {
             const index_t i = levels.order.data()[n];
-            if (i < failure.row()) failure.add(i, Eliminate::row(p, i, places, value));
+            if (i < failure.row()) failure.add(i, Eliminate::row(p, i, row, value));
         }
         passed[me].level.store(level + 1, std::memory_order_release);
     }
@@ -140,13 +132,13 @@ template <class Eliminate, class V>
 FirstBreakdown factorize(const CpuQueue& q, const PatternView& p, const LevelOrder& levels, V* value)
 {
     const int threads = levels.order.empty() ? 1 : q.threads;
-    Buffer<offset_t> place(q, offset_t{p.rows} * threads);
-    std::fill_n(place.data(), place.size(), offset_t{-1});
+    Buffer<V> rows(q, offset_t{p.rows} * threads);
+    std::fill_n(rows.data(), rows.size(), V(0));
     const auto passed = std::make_unique<Passed[]>(static_cast<std::size_t>(threads));
     Failure failure(p.rows);
     const auto serial = [&] {
-        Places places(p.row_begin, place.data());
-        for (index_t i = 0; i < p.rows && i < failure.row(); ++i) failure.add(i, Eliminate::row(p, i, places, value));
+        V* const row = rows.data();
+        for (index_t i = 0; i < p.rows && i < failure.row(); ++i) failure.add(i, Eliminate::row(p, i, row, value));
     };
     if (threads == 1) {
         serial();
@@ -156,8 +148,7 @@ FirstBreakdown factorize(const CpuQueue& q, const PatternView& p, const LevelOrd
     {
         const int me = omp_get_thread_num();
         if (omp_get_num_threads() == threads)
-            work<Eliminate>(p, levels, me, threads, passed.get(),
-                            Places(p.row_begin, place.data() + offset_t{p.rows} * me), value, failure);
+            work<Eliminate>(p, levels, me, threads, passed.get(), rows.data() + offset_t{p.rows} * me, value, failure);
         else if (me == 0) serial();
     }
     return failure.get();

@@ -42,6 +42,10 @@ Narrow make_narrow(const CpuQueue& q, const CsrView<M>& a)
 template <class V, class M>
 void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v)
 {
+    if (q.threads == 1) {
+        multiply_stretch(a, narrow, {0, a.row_begin[0]}, {a.rows, a.row_begin[a.rows]}, lanes, v);
+        return;
+    }
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (int t = 0; t < q.threads; ++t)
         multiply_stretch(a, narrow, part_begin(q, a, t), part_begin(q, a, t + 1), lanes, v);

@@ -16,6 +16,7 @@
 #include "base/math.hpp"
 #include "base/vector.hpp"
 #include "device/calibrate.hpp"
+#include "sptrsv/solve/cpu/sweep.hpp"
 #include "sptrsv/steps.hpp"
 #include "tulle/trace.hpp"
 
@@ -27,26 +28,6 @@ namespace {
 // --- A row: columns of right-hand sides four at a time, so that an entry is read once for all four ---
 
 constexpr index_t columns_at_once = 4;
-
-// Two sums side by side where the row is long enough, and the last entry at the very end: its column is the nearest and
-// was solved last, so that nothing but one product waits for it. Step is 1, or the distance of x's entries.
-template <class Step, class V>
-V solve_one(const V* value, const index_t* col, offset_t n, V start, const V* x, Step step)
-{
-    constexpr offset_t few = 4;
-    V sum = start;
-    offset_t k = 0;
-    if (n > few) {
-        V odd = 0;
-        for (; k + 2 < n; k += 2) {
-            sum -= value[k] * x[col[k] * step];
-            odd -= value[k + 1] * x[col[k + 1] * step];
-        }
-        sum += odd;
-    }
-    for (; k < n; ++k) sum -= value[k] * x[col[k] * step];
-    return sum;
-}
 
 template <class V>
 void solve_four(const V* value, const index_t* col, offset_t n, V (&sum)[columns_at_once], const V* x,
@@ -164,85 +145,42 @@ void solve_sides(const Rows& rows, const RowValues<V>& values, index_t first, in
     for (index_t i = first; i < last; ++i) solve_row(rows, values, i, rest);
 }
 
-// Rows first … last-1, one right-hand side without gaps.
+// Calls sweep(row_at) with the rows of one right-hand side without gaps.
+template <class V, class Sweep>
+[[gnu::always_inline]] inline void with_rows(const Rows& rows, const RowValues<V>& values, index_t first,
+                                             const RhsView<V>& s, Sweep&& sweep)
+{
+    const offset_t* begin = rows.begin.data();
+    const index_t *row = rows.row.data(), *col = rows.col.data();
+    const V *value = values.value.data(), *reciprocal = values.reciprocal.data(), *b = s.b;
+    const V alpha = s.alpha;
+    sweep([=, k = begin[first]](index_t i) mutable {
+        const offset_t at = k;
+        k = begin[i + 1];
+        return SweepRow<V>{row[i], alpha * b[row[i]] * reciprocal[i], value + at, col + at, k - at};
+    });
+}
+
 template <class V>
 [[gnu::noinline]] void solve_column(const Rows& rows, const RowValues<V>& values, index_t first, index_t last,
                                     const RhsView<V>& s)
 {
-    const offset_t* begin = rows.begin.data();
-    const index_t *row = rows.row.data(), *col = rows.col.data();
-    const V *value = values.value.data(), *reciprocal = values.reciprocal.data(), *b = s.b;
-    V* x = s.x;
-    offset_t k = begin[first];
-    for (index_t i = first; i < last; ++i) {
-        const offset_t end = begin[i + 1];
-        x[row[i]] = solve_one(value + k, col + k, end - k, s.alpha * b[row[i]] * reciprocal[i], x,
-                              std::integral_constant<index_t, 1>{});
-        k = end;
-    }
+    with_rows(rows, values, first, s, [&](auto row_at) { sweep_rows(first, last, s.x, row_at); });
 }
 
-// The sum of solve_one() without the last of n entries.
-template <class V>
-V sum_but_last(const V* value, const index_t* col, offset_t n, V start, const V* x)
-{
-    constexpr offset_t few = 4;
-    V sum = start;
-    offset_t k = 0;
-    if (n > few) {
-        V odd = 0;
-        for (; k + 2 < n; k += 2) {
-            sum -= value[k] * x[col[k]];
-            odd -= value[k + 1] * x[col[k + 1]];
-        }
-        sum += odd;
-    }
-    for (; k + 1 < n; ++k) sum -= value[k] * x[col[k]];
-    return sum;
-}
-
-// The same bits where most rows end with the row before them: its unknown is taken from a register. A branch that is
-// predicted waits for nothing, a load would wait for the store before it.
 template <class V>
 [[gnu::noinline]] void solve_chain(const Rows& rows, const RowValues<V>& values, index_t first, index_t last,
                                    const RhsView<V>& s)
 {
-    const offset_t* begin = rows.begin.data();
-    const index_t *row = rows.row.data(), *col = rows.col.data();
-    const V *value = values.value.data(), *reciprocal = values.reciprocal.data(), *b = s.b;
-    V *x = s.x, latest = 0;
-    index_t before = -1;
-    offset_t k = begin[first];
-    for (index_t i = first; i < last; ++i) {
-        const offset_t n = begin[i + 1] - k;
-        const index_t here = row[i];
-        V sum = sum_but_last(value + k, col + k, n, s.alpha * b[here] * reciprocal[i], x);
-        k += n;
-        if (n > 0) {
-            V nearest = latest;
-            if (col[k - 1] != before) [[unlikely]] {
-                asm volatile("");  // else compilers make a conditional move of it, which waits for the load
-                nearest = x[col[k - 1]];
-            }
-            sum -= value[k - 1] * nearest;
-        }
-        x[here] = latest = sum;
-        before = here;
-    }
+    with_rows(rows, values, first, s, [&](auto row_at) { sweep_chain(first, last, s.x, row_at); });
 }
 
-// Whether most rows end with the row before them, by samples; not where the samples would be much of the work.
-bool is_chained(const Rows& rows, index_t first, index_t last)
+bool has_chain(const Rows& rows, index_t first, index_t last)
 {
-    constexpr index_t samples = 32, least = 28;
-    if (last - first < 32 * samples) return false;
-    index_t found = 0;
-    for (index_t k = 1; k <= samples; ++k) {
-        const auto i = static_cast<index_t>(first + offset_t{last - first - 1} * k / samples);
+    return is_chained(first, last, [&](index_t i) {
         const offset_t end = rows.begin.data()[i + 1];
-        if (end > rows.begin.data()[i] && rows.col.data()[end - 1] == rows.row.data()[i - 1]) ++found;
-    }
-    return found >= least;
+        return end > rows.begin.data()[i] && rows.col.data()[end - 1] == rows.row.data()[i - 1];
+    });
 }
 
 // Rows first … last-1 in the order of solving. One right-hand side without gaps is the usual case, and gets a loop
@@ -251,7 +189,7 @@ template <class V>
 void solve_stretch(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const RhsView<V>& s)
 {
     if (s.columns != 1 || s.b_row != 1 || s.x_row != 1) solve_sides(rows, values, first, last, s);
-    else if (is_chained(rows, first, last)) solve_chain(rows, values, first, last, s);
+    else if (has_chain(rows, first, last)) solve_chain(rows, values, first, last, s);
     else solve_column(rows, values, first, last, s);
 }
 
