@@ -164,15 +164,27 @@ void solve_sides(const Rows& rows, const RowValues<V>& values, index_t first, in
     for (index_t i = first; i < last; ++i) solve_row(rows, values, i, rest);
 }
 
+// What a solve with one right-hand side without gaps reads and writes.
+template <class V>
+struct ColumnArrays {
+    const offset_t* begin;
+    const index_t *row, *col;
+    const V *value, *reciprocal, *b;
+    V* x;
+};
+template <class V>
+ColumnArrays<V> arrays_of(const Rows& rows, const RowValues<V>& values, const RhsView<V>& s)
+{
+    return {
+        rows.begin.data(), rows.row.data(), rows.col.data(), values.value.data(), values.reciprocal.data(), s.b, s.x};
+}
+
 // Rows first … last-1, one right-hand side without gaps.
 template <class V>
 [[gnu::noinline]] void solve_column(const Rows& rows, const RowValues<V>& values, index_t first, index_t last,
                                     const RhsView<V>& s)
 {
-    const offset_t* begin = rows.begin.data();
-    const index_t *row = rows.row.data(), *col = rows.col.data();
-    const V *value = values.value.data(), *reciprocal = values.reciprocal.data(), *b = s.b;
-    V* x = s.x;
+    const auto [begin, row, col, value, reciprocal, b, x] = arrays_of(rows, values, s);
     offset_t k = begin[first];
     for (index_t i = first; i < last; ++i) {
         const offset_t end = begin[i + 1];
@@ -207,10 +219,8 @@ template <class V>
 [[gnu::noinline]] void solve_chain(const Rows& rows, const RowValues<V>& values, index_t first, index_t last,
                                    const RhsView<V>& s)
 {
-    const offset_t* begin = rows.begin.data();
-    const index_t *row = rows.row.data(), *col = rows.col.data();
-    const V *value = values.value.data(), *reciprocal = values.reciprocal.data(), *b = s.b;
-    V *x = s.x, latest = 0;
+    const auto [begin, row, col, value, reciprocal, b, x] = arrays_of(rows, values, s);
+    V latest = 0;
     index_t before = -1;
     offset_t k = begin[first];
     for (index_t i = first; i < last; ++i) {
@@ -248,14 +258,14 @@ bool is_chained(const Rows& rows, index_t first, index_t last)
 // Rows first … last-1 in the order of solving. One right-hand side without gaps is the usual case, and gets a loop
 // without multiplications of indices.
 template <class V>
-void solve_stretch(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const RhsView<V>& s)
+void solve_range(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const RhsView<V>& s)
 {
     if (s.columns != 1 || s.b_row != 1 || s.x_row != 1) solve_sides(rows, values, first, last, s);
     else if (is_chained(rows, first, last)) solve_chain(rows, values, first, last, s);
     else solve_column(rows, values, first, last, s);
 }
 
-// --- Levels: each thread solves its stretches in the order of levels and tells how far it is; before a stretch it
+// --- Levels: each thread solves its ranges in the order of levels and tells how far it is; before a range it
 // waits for those threads, and only those, that have rows it needs. The order of additions is the row's own: the same
 // bits for any number of threads ---
 
@@ -293,13 +303,13 @@ template <class V>
 void work(const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, std::size_t me, Passed* passed,
           const RhsView<V>& sides)
 {
-    for (const ThreadPlan::RowRange& stretch : plan.of_thread[me]) {
-        for (index_t w = stretch.wait_begin; w < stretch.wait_end; ++w) {
+    for (const ThreadPlan::RowRange& range : plan.of_thread[me]) {
+        for (index_t w = range.wait_begin; w < range.wait_end; ++w) {
             const ThreadPlan::Wait& wait = plan.waits[me][static_cast<std::size_t>(w)];
             wait_for(passed[wait.thread], wait.level);
         }
-        solve_stretch(rows, values, stretch.begin, stretch.end, sides);
-        passed[me].level.store(stretch.level, std::memory_order_release);
+        solve_range(rows, values, range.begin, range.end, sides);
+        passed[me].level.store(range.level, std::memory_order_release);
     }
 }
 
@@ -373,10 +383,10 @@ template <class V>
 void solve_serial(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const RhsView<V>& sides)
 {
     const index_t share = columns_of_a_thread(q, sides);
-    if (q.threads == 1 || share >= sides.columns) return solve_stretch(rows, values, 0, rows.rows, sides);
+    if (q.threads == 1 || share >= sides.columns) return solve_range(rows, values, 0, rows.rows, sides);
 #pragma omp parallel for num_threads(q.threads) schedule(static, 1)
     for (index_t j = 0; j < sides.columns; j += share)
-        solve_stretch(rows, values, 0, rows.rows, sides.from_column(j, share));
+        solve_range(rows, values, 0, rows.rows, sides.from_column(j, share));
 }
 
 template <class V>
@@ -393,9 +403,9 @@ void solve_levels(const CpuQueue& q, const Rows& rows, const RowValues<V>& value
     }
 }
 
-double measure_handover(int threads)
+double measure_sync_latency(int threads)
 {
-    if (threads < 2 || !may_calibrate()) return Limits{}.handover;
+    if (threads < 2 || !may_calibrate()) return Limits{}.sync_latency;
     const auto arrived = std::make_unique<Arrived[]>(static_cast<std::size_t>(threads));
     std::atomic<int> last{most_rounds};
     Rounds rounds;
@@ -404,7 +414,7 @@ double measure_handover(int threads)
         const Rounds made = make_rounds(arrived.get(), last, threads);
         if (omp_get_thread_num() == 0) rounds = made;
     }
-    return rounds.made > 0 ? rounds.seconds / rounds.made : Limits{}.handover;
+    return rounds.made > 0 ? rounds.seconds / rounds.made : Limits{}.sync_latency;
 }
 
 template index_t fill_rows(const CpuQueue&, const Rows&, const float*, RowValues<float>&);
