@@ -34,9 +34,11 @@ endfunction()
 # but hides a missing include even of our own, and a name that two files give to different things is an error. So it is for builds beside others.
 # Kernels have flags of their own, by which CMake leaves them single.
 option(TULLE_UNITY "Compile several source files at a time: tests, programs, host code of the library" OFF)
-function(tulle_unity target)
+function(tulle_unity target)      # the second argument: how many at a time
+  set(files 8 ${ARGN})
+  list(GET files -1 files)
   if(TULLE_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
   endif()
 endfunction()
 
@@ -145,7 +147,7 @@ endif()
 list(TRANSFORM TULLE_SANITIZER_ENVIRONMENT REPLACE "^ASAN_OPTIONS=" "ASAN_OPTIONS=detect_leaks=0:" OUTPUT_VARIABLE TULLE_SHORT_PROGRAM_ENVIRONMENT)
 
 # Programs are compiled more often than they work hard: the work is the library's.
-set(TULLE_PROGRAM_FLAGS "" CACHE STRING "Flags of tests, the command line tool and the benchmark after those of the build type, e.g. -O0; by default -O1 in Release")
+set(TULLE_PROGRAM_FLAGS "" CACHE STRING "Flags of tests, examples, the command line tool and the benchmark after those of the build type, e.g. -O0; by default -O1 in Release")
 set(TULLE_LIGHT "$<$<CONFIG:Release>:-O1>" ${TULLE_PROGRAM_FLAGS})
 if(TULLE_SIMULATED AND TULLE_SANITIZE STREQUAL "thread")
   list(APPEND TULLE_LIGHT ${TULLE_LINES_ALONE})
@@ -166,7 +168,7 @@ function(tulle_tests name)
   set_target_properties(${target} PROPERTIES TULLE_ADDRESSES_ONLY ON)
   if(NOT arg_LABEL OR TULLE_SANITIZE)      # tests of the simulator: no build without a simulated GPU has them, so one beside sanitizers takes them one by one
     tulle_precompile(${target} FROM tests)
-    tulle_unity(${target})
+    tulle_unity(${target} 16)
   endif()
   if(arg_HOST)
     set(arg_LABEL host)

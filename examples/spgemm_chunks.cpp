@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // The product of two sparse matrices: once; with a plan that knows the size of C beforehand and fills it again with new
-// values; and under a budget, where C comes in stretches of rows. The same code uses a GPU where there is one.
+// values; and under a budget, where C comes in ranges of rows. The same code uses a GPU where there is one.
 #include <cstdio>
 
 #include "tulle/tulle.hpp"
@@ -20,7 +20,7 @@ int main()
     Csr<double> c = plan.run();
     plan.run(c);  // again, in place: only the values are computed
 
-    // A quarter of what C needs at once; each stretch is ours to keep, write or throw away.
+    // A quarter of what C needs at once; each range is ours to keep, write or throw away.
     const spgemm::MemoryNeed need = plan.memory();
     offset_t nonzeros = 0;
     int chunks = 0;

@@ -133,7 +133,7 @@ struct Limits {
     std::size_t block_bytes = 227 * 1024;  ///< shared memory that a block may have
     int cluster_blocks = 16;               ///< blocks of the largest thread-block cluster; 1: the GPU has none
     /// CPU: seconds until a thread sees that another one is done; far more where others use the processors.
-    double handover = 1e-6;
+    double sync_latency = 1e-6;
     /// choose() may take one block or cluster; off: they were measured to be slower (docs/design/sptrsv.md).
     bool execution_scopes = false;
 };
@@ -164,7 +164,7 @@ TULLE_API double predict_seconds(const Features& features, const MergeEstimate& 
 
 /// Measures how long threads of this process wait for each other now, with everything else that runs, in seconds; takes
 /// less than two milliseconds.
-TULLE_API double measure_handover(int threads);
+TULLE_API double measure_sync_latency(int threads);
 
 /// Whether merging consecutive rows could pay off: rows mostly need their neighbours.
 TULLE_API bool favours_neighbours(const Features& features);

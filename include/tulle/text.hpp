@@ -25,13 +25,51 @@ std::string to_text(T number)
 /// The text itself.
 inline std::string to_text(std::string_view text) { return std::string(text); }
 
+namespace detail {
+
+/// A text or a number for concat(), so that one compiled function does for all of them.
+class TextPart {
+public:
+    /// A text; it is not copied.
+    TextPart(std::string_view text) : kind_(Kind::text), text_(text) {}
+    /// A number in the digits of to_text().
+    template <class T>
+    requires std::integral<T> || std::floating_point<T> TextPart(T number)
+    {
+        if constexpr (std::floating_point<T>) kind_ = Kind::real, real_ = static_cast<double>(number);
+        else if constexpr (std::signed_integral<T>) kind_ = Kind::integer, integer_ = number;
+        else kind_ = Kind::natural, natural_ = number;
+    }
+    /// Appends it to `all`.
+    void append_to(std::string& all) const;
+
+private:
+    enum class Kind : unsigned char { text, integer, natural, real };
+    Kind kind_;
+    union {
+        std::string_view text_;
+        long long integer_;
+        unsigned long long natural_;
+        double real_;
+    };
+};
+
+/// The parts, one after the other.
+TULLE_API std::string join(const TextPart* part, std::size_t parts);
+
+}  // namespace detail
+
 /// Concatenates texts and numbers: concat("row ", 7, ": ", 0.5) is "row 7: 0.5".
 template <class... T>
 std::string concat(const T&... parts)
 {
-    std::string all;
-    ((all += to_text(parts)), ...);
-    return all;
+    using Part = detail::TextPart;
+    const auto as_part = []<class P>(const P& part) {
+        if constexpr (std::convertible_to<const P&, std::string_view>) return Part(std::string_view(part));
+        else return Part(part);
+    };
+    const Part all[] = {as_part(parts)...};
+    return detail::join(all, sizeof...(parts));
 }
 
 /// The number with so many digits after the point: "7.0".

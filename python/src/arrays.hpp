@@ -233,7 +233,7 @@ Any Compressed::stored() const
 
 // A result's array, handed to NumPy with its memory.
 template <class T>
-nb::object hand_over(Buffer<T>&& buffer)
+nb::object to_python(Buffer<T>&& buffer)
 {
     auto* owner = new Buffer<T>(std::move(buffer));
     const nb::capsule keeper(owner, [](void* p) noexcept { delete static_cast<Buffer<T>*>(p); });
@@ -242,10 +242,10 @@ nb::object hand_over(Buffer<T>&& buffer)
 }
 
 template <class V>
-nb::tuple hand_over(Csr<V>&& c)
+nb::tuple to_python(Csr<V>&& c)
 {
-    return nb::make_tuple(hand_over(std::move(c.row_begin)), hand_over(std::move(c.col)),
-                          hand_over(std::move(c.value)));
+    return nb::make_tuple(to_python(std::move(c.row_begin)), to_python(std::move(c.col)),
+                          to_python(std::move(c.value)));
 }
 
 // What all plans have beside the library's: a lock, the process they were made in, and on a GPU their stream.

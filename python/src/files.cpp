@@ -29,7 +29,7 @@ template <class V>
 nb::tuple give(Csr<V>&& a)
 {
     const index_t rows = a.rows, cols = a.cols;
-    return nb::make_tuple(rows, cols, hand_over(std::move(a)));
+    return nb::make_tuple(rows, cols, to_python(std::move(a)));
 }
 
 nb::dict to_dict(const std::string& file, const io::FileInfo& info)

@@ -129,7 +129,7 @@ nb::tuple multiply_masked(Place& place, const Compressed& a, const Compressed& b
         const nb::gil_scoped_release free;
         c = graph::multiply_masked(ctx, over, left.view(), right.view(), where.view(), complement);
     }
-    return hand_over(std::move(*c));
+    return to_python(std::move(*c));
 }
 
 graph::Triangle triangle_of(const std::string& name)
@@ -155,7 +155,7 @@ nb::tuple multiply_select(Place& place, const Compressed& a, const Compressed& b
         const nb::gil_scoped_release free;
         c = graph::multiply_select(ctx, over, left.view(), right.view(), selection);
     }
-    return hand_over(std::move(*c));
+    return to_python(std::move(*c));
 }
 
 template <class V>

@@ -72,7 +72,7 @@ public:
     nb::tuple run()
     {
         Csr<V> c = guard_.run([&] { return plan_.run(); });
-        return hand_over(std::move(c));
+        return to_python(std::move(c));
     }
 
     Product<V> run_at(Address stream)
@@ -149,7 +149,7 @@ nb::tuple multiply_once(Place& place, const Compressed& a, bool transpose_a, con
         const nb::gil_scoped_release free;
         return spgemm::Plan<V>::once(ctx, f.first, f.second, f.options);
     }();
-    return hand_over(std::move(c));
+    return to_python(std::move(c));
 }
 
 template <class V>

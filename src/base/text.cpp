@@ -33,6 +33,27 @@ std::string to_text(double number)
     return {room.data(), end.ptr};
 }
 
+namespace detail {
+
+void TextPart::append_to(std::string& all) const
+{
+    switch (kind_) {
+    case Kind::text: all += text_; break;
+    case Kind::integer: all += std::to_string(integer_); break;
+    case Kind::natural: all += std::to_string(natural_); break;
+    case Kind::real: all += to_text(real_); break;
+    }
+}
+
+std::string join(const TextPart* part, std::size_t parts)
+{
+    std::string all;
+    for (const TextPart* end = part + parts; part != end; ++part) part->append_to(all);
+    return all;
+}
+
+}  // namespace detail
+
 std::string fixed(double number, int decimals)
 {
     std::array<char, 400> room{};  // the largest double has 309 digits before the point

@@ -76,7 +76,7 @@ void for_each_chunk(const CpuQueue& q, offset_t n, const Progress& progress, con
     failure.rethrow();
 }
 
-Progress stretch(const Progress& whole, double begin, double end)
+Progress part_of(const Progress& whole, double begin, double end)
 {
     if (!whole) return {};
     return [&whole, begin, end](double share) { whole(begin + share * (end - begin)); };

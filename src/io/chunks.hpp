@@ -21,7 +21,7 @@ std::vector<std::string_view> cut_at_lines(const CpuQueue& q, std::string_view t
 // is told from the calling thread.
 void for_each_chunk(const CpuQueue& q, offset_t n, const Progress& progress, const std::function<void(offset_t)>& work);
 
-// A progress that tells another one about its stretch from `begin` to `end`; empty for an empty one.
-Progress stretch(const Progress& whole, double begin, double end);
+// A progress that tells another one about its part from `begin` to `end`; empty for an empty one.
+Progress part_of(const Progress& whole, double begin, double end);
 
 }  // namespace tulle::inline TULLE_ABI::io

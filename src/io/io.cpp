@@ -26,7 +26,7 @@ Source unpack(const CpuQueue& q, Source source, Packing packing, const ReadOptio
 {
     if (packing == Packing::none) return source;
     const trace::Phase phase{"unpack"};
-    const Progress progress = stretch(options.progress, 0.0, unpacking_share);
+    const Progress progress = part_of(options.progress, 0.0, unpacking_share);
     const std::size_t limit = unpacked_limit(source.bytes().size(), options);
     if (packing == Packing::xz) return unpack_xz(q, source, limit, progress);
     Source unpacked = unpack_gz(q, source, limit, progress);
@@ -106,7 +106,7 @@ Csr<V> parse_unpacked(const CpuQueue& q, const Source& unpacked, const Format& f
                       FileInfo& info)
 {
     ReadOptions rest = options;
-    if (format.packing != Packing::none) rest.progress = stretch(options.progress, unpacking_share, 1.0);
+    if (format.packing != Packing::none) rest.progress = part_of(options.progress, unpacking_share, 1.0);
     Csr<V> a = parse<V>(q, unpacked, format.contents, rest, info);
     refuse_losses(unpacked.name(), options, info);
     return a;

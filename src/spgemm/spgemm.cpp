@@ -367,7 +367,7 @@ std::string Plan<V>::describe() const
 
 namespace {
 
-// The last row of the longest stretch from `first` on whose C, with what fill() holds, fits.
+// The last row of the longest range from `first` on whose C, with what fill() holds, fits.
 index_t fitting_rows(const std::vector<offset_t>& begin, index_t first, std::size_t bytes, std::size_t fixed_bytes,
                      std::size_t bytes_per_row, std::size_t value_bytes)
 {

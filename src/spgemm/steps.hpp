@@ -98,7 +98,7 @@ struct Workspace {
     }
 };
 
-// A stretch of rows of C, and where its entries go: those of row i start at row_begin[i] - base.
+// A range of rows of C, and where its entries go: those of row i start at row_begin[i] - base.
 template <class V>
 struct RowRange {
     index_t first, rows;
@@ -142,7 +142,7 @@ offset_t group_rows(const CudaQueue& q, const CsrView<V>& a, const Policy& polic
 inline void drop_facts(const CpuQueue&, const Policy&, Workspace&, std::size_t) {}
 void drop_facts(const CudaQueue& q, const Policy& policy, Workspace& work, std::size_t result_bytes);
 
-// Columns, ascending, and values of the stretch of rows that group_rows() was last called for.
+// Columns, ascending, and values of the range of rows that group_rows() was last called for.
 template <class V>
 void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Policy& policy, Workspace& work,
           const RowRange<V>& c);

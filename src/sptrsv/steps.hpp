@@ -51,7 +51,7 @@ Features features_of(const CpuQueue& host, const Rows& rows);
 // --- Schedule: threads of a CPU (schedule/threads.cpp) ---
 
 // The CPU's schedule. Rows stand in the order of their nodes' levels, those of a node together and by the same thread;
-// in each level a thread has one stretch of them, and before it starts waits until some other threads have passed a
+// in each level a thread has one range of them, and before it starts waits until some other threads have passed a
 // level. Levels too small to be shared belong to thread 0, so that runs of them cost nobody a wait; nodes of many rows
 // leave fewer levels, and more to share in each.
 struct ThreadPlan {
@@ -65,7 +65,7 @@ struct ThreadPlan {
     };
     std::vector<index_t> order;  // rows of the triangle as they are solved
     std::vector<std::vector<RowRange>> of_thread;
-    std::vector<std::vector<Wait>> waits;  // of each thread's stretches
+    std::vector<std::vector<Wait>> waits;  // of each thread's ranges
 
     int threads() const { return static_cast<int>(of_thread.size()); }
 };

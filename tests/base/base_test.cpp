@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <clocale>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/constant.hpp"
@@ -47,6 +51,18 @@ TEST(Error, OutOfMemoryTellsTheNumbers)
 }
 
 TEST(Text, Concatenates) { EXPECT_EQ(concat("row ", 7, ": ", 0.5, " ", std::int64_t{-3}), "row 7: 0.5 -3"); }
+
+TEST(Text, ConcatenatesNumbersAndTextsOfAllTypes)
+{
+    const std::string owned = "b";
+    const char* const pointer = "c";
+    EXPECT_EQ(concat("a", owned, pointer, std::string_view("de", 1)), "abcd");
+    EXPECT_EQ(concat(std::numeric_limits<std::int64_t>::min(), ' ' - 33, " ",
+                     std::numeric_limits<std::uint64_t>::max()),
+              "-9223372036854775808-1 18446744073709551615");
+    EXPECT_EQ(concat(std::uint8_t{200}, std::int16_t{-5}, true, " ", 0.25f, 1e300), "200-51 0.251e+300");
+    EXPECT_EQ(concat(""), "");
+}
 
 TEST(Text, IsTheSameInEveryLocale)
 {

@@ -152,7 +152,7 @@ TEST_F(Formats, ExtremeNumbersComeBackBitForBit)
 
 TEST_F(Formats, LongMatricesAreWrittenByManyThreads)
 {
-    const auto a = random_matrix<double>(400, 500, 0.5, Values::reals, 5);  // several stretches of entries
+    const auto a = random_matrix<double>(400, 500, 0.5, Values::reals, 5);  // several pieces of entries
     for (const int threads : {1, 3, 8}) io::write(Context::cpu(threads), path(concat(threads, ".mtx")), a.view());
     EXPECT_EQ(contents_of(path("1.mtx")), contents_of(path("3.mtx")));
     EXPECT_EQ(contents_of(path("1.mtx")), contents_of(path("8.mtx")));

@@ -65,7 +65,7 @@ MUTANTS = [
     mutant("amg nodes: unknowns of a node are apart", "src/amg/nodes.hpp", "of_row[i] = of_node[i / unknowns];", "of_row[i] = of_node[i % unknowns];", "*NodesAreAggregated*/c*", test="amg"),
     mutant("amg nodes: a node is its own neighbour", "src/amg/nodes.hpp", "if (next != node) visit", "visit", "*RigidBodyModesPrecondition*/c*:*NodesAreAggregated*/c*", test="amg"),
     mutant("amg nodes: rows that are not sorted are taken as they are", "src/amg/setup.cpp", "by_nodes && !level.a.sorted ?", "false ?", "*NodesAreAggregated*/c*", test="amg"),
-    mutant("amg: rotations stretch", "src/amg/rigid_body.cpp", "= -static_cast<V>(frame", "= static_cast<V>(frame", "Amg.RigidBodyModesCost*", test="amg"),
+    mutant("amg: rotations change lengths", "src/amg/rigid_body.cpp", "= -static_cast<V>(frame", "= static_cast<V>(frame", "Amg.RigidBodyModesCost*", test="amg"),
     mutant("amg classical: coarse points beside each other", "src/amg/classical.hpp", "is_largest(needs, i) && is_largest(dependents, i);", "true;", "*ClassicalInterpolation*/c*", test="amg"),
     mutant("amg classical: nothing comes back", "src/amg/classical.hpp", "back += below != V(0) ? through[k] * v : v;", "back += v;", "*ClassicalInterpolation*/c*", test="amg"),
     mutant("amg classical: truncated rows keep what is left", "src/amg/classical.hpp", "? whole / kept", "? V(1)", "*ClassicalInterpolation*/c*", test="amg"),

@@ -84,7 +84,7 @@ TEST(Relations, ProductsHaveTheBitsOfPlainArrays)
 }
 
 // One row of a band that is not like the others: rows that use it do not follow.
-TEST(Relations, ARowThatDiffersEndsAStretch)
+TEST(Relations, ARowThatDiffersEndsARange)
 {
     const auto a = band<double>(150, 2);
     for (std::size_t odd = 0; odd < 150; odd += 7) {

@@ -174,8 +174,8 @@ void check_threads(const Triangle& t, const Graph& g, const ThreadPlan& plan)
     std::vector<int> owner(static_cast<std::size_t>(t.rows), -1);
     std::vector<index_t> place(owner.size());
     for (std::size_t u = 0; u < threads; ++u)
-        for (const auto& stretch : plan.of_thread[u])
-            for (index_t r = stretch.begin; r < stretch.end; ++r) {
+        for (const auto& range : plan.of_thread[u])
+            for (index_t r = range.begin; r < range.end; ++r) {
                 const auto row = static_cast<std::size_t>(plan.order[static_cast<std::size_t>(r)]);
                 ASSERT_EQ(owner[row], -1) << "row " << row << " is solved twice";
                 owner[row] = static_cast<int>(u);
@@ -184,14 +184,14 @@ void check_threads(const Triangle& t, const Graph& g, const ThreadPlan& plan)
     ASSERT_EQ(std::count(owner.begin(), owner.end(), -1), 0);
     for (std::size_t u = 0; u < threads; ++u) {
         std::vector<index_t> known(threads, 0);
-        for (const auto& stretch : plan.of_thread[u]) {
-            for (index_t w = stretch.wait_begin; w < stretch.wait_end; ++w) {
+        for (const auto& range : plan.of_thread[u]) {
+            for (index_t w = range.wait_begin; w < range.wait_end; ++w) {
                 const auto& wait = plan.waits[u][static_cast<std::size_t>(w)];
                 known[static_cast<std::size_t>(wait.thread)] =
                     std::max(known[static_cast<std::size_t>(wait.thread)], wait.level);
-                ASSERT_LT(wait.level, stretch.level);
+                ASSERT_LT(wait.level, range.level);
             }
-            for (index_t r = stretch.begin; r < stretch.end; ++r) {
+            for (index_t r = range.begin; r < range.end; ++r) {
                 const index_t row = plan.order[static_cast<std::size_t>(r)];
                 for (offset_t k = t.row_begin.data()[row]; k < t.row_begin.data()[row + 1]; ++k) {
                     const index_t col = t.col.data()[k];
@@ -221,8 +221,8 @@ TEST(SptrsvThreads, WaitForAllTheyNeed)
     const Graph g = merge(host_queue, t, Merge::none);
     const ThreadPlan plan = plan_threads(host_queue, t, g, 3, 20);
     check_threads(t, g, plan);
-    for (const auto& stretches : plan.of_thread)
-        EXPECT_FALSE(stretches.empty()) << "the levels are large enough for three threads";
+    for (const auto& ranges : plan.of_thread)
+        EXPECT_FALSE(ranges.empty()) << "the levels are large enough for three threads";
 }
 
 // Chains of 3 to 14 rows, each of which begins after another: row by row their rows change threads as others end, as

@@ -124,15 +124,15 @@ TEST(ChooseSptrsv, SharesLevelsOnlyWithAMarginAndOnAnIdleMachine)
     EXPECT_EQ(choose(deep(10), {}, two).policy.kernel, Kernel::levels);
     EXPECT_EQ(choose(deep(400), {}, two).policy.kernel, Kernel::serial)
         << "2500 entries of a level are not shared by two threads";
-    two.handover = 100e-6;
+    two.sync_latency = 100e-6;
     const Choice busy = choose(deep(10), {}, two);
     EXPECT_EQ(busy.policy.kernel, Kernel::serial);
     EXPECT_NE(busy.why.find("busy"), std::string::npos) << busy.why;
-    two.handover = 30e-6;
+    two.sync_latency = 30e-6;
     EXPECT_EQ(choose(deep(10), {}, two).policy.kernel, Kernel::serial)
         << "0.3 ms less of 1.5 ms are too little to trust a prediction";
-    EXPECT_GT(measure_handover(2), 0);
-    EXPECT_EQ(measure_handover(1), Limits{}.handover);
+    EXPECT_GT(measure_sync_latency(2), 0);
+    EXPECT_EQ(measure_sync_latency(1), Limits{}.sync_latency);
 }
 
 // As measured with 16 threads: nodes that leave 1001 of 12503 levels took twice as long as one thread, nodes of three
@@ -140,7 +140,7 @@ TEST(ChooseSptrsv, SharesLevelsOnlyWithAMarginAndOnAnIdleMachine)
 TEST(ChooseSptrsv, MergesNodesForThreadsWhereWaitsAreNotTheMost)
 {
     Limits many{.backend = Backend::cpu, .threads = 16};
-    many.handover = 0.25e-6;
+    many.sync_latency = 0.25e-6;
     const Features econ{.rows = 206'500, .nonzeros = 740'000, .row_mean = 3.6, .level_mean = 59, .levels = 12'503};
     EXPECT_EQ(choose(econ, {{Merge::critical, 32, 1001, 12'000}}, many).policy.kernel, Kernel::serial);
     const Features fem{.rows = 10'125, .nonzeros = 357'000, .row_mean = 35, .level_mean = 1200, .levels = 297};

@@ -18,7 +18,7 @@ using namespace tulle::test;
 
 class SptrsvWaitsOn : public OnBackend {};
 
-constexpr index_t rows = 40, stuck = 17;
+constexpr index_t chain_rows = 40, stuck = 17;
 constexpr unsigned little_patience =
     build::simulated ? 300 : 100'000;  // polls: of a simulated GPU they cost more than its threads need
 
@@ -41,8 +41,9 @@ struct Outcome {
 
 [[maybe_unused]] void expect_stuck(const Outcome& got)
 {
-    EXPECT_TRUE(got.fault > stuck && got.fault <= rows) << got.fault;  // or one of those that wait for it
-    for (index_t i = stuck; i < rows; ++i) EXPECT_TRUE(std::isnan(got.x[static_cast<std::size_t>(i)])) << "row " << i;
+    EXPECT_TRUE(got.fault > stuck && got.fault <= chain_rows) << got.fault;  // or one of those that wait for it
+    for (index_t i = stuck; i < chain_rows; ++i)
+        EXPECT_TRUE(std::isnan(got.x[static_cast<std::size_t>(i)])) << "row " << i;
     for (index_t i = 0; build::simulated && i < stuck; ++i)
         EXPECT_FALSE(std::isnan(got.x[static_cast<std::size_t>(i)]))
             << "row " << i;  // a GPU under a tool may be slow enough to use up any spin_limit
@@ -51,12 +52,12 @@ struct Outcome {
 template <class Queue, class F>
 Outcome solve(const Queue& q, F&& kernel)
 {
-    const std::vector<double> ones(rows, 1.0);
-    const Buffer<double> b = to_queue(q, ones.data(), rows);
-    Buffer<double> x(q, rows);
+    const std::vector<double> ones(chain_rows, 1.0);
+    const Buffer<double> b = to_queue(q, ones.data(), chain_rows);
+    Buffer<double> x(q, chain_rows);
     const int fault = kernel(RhsView<double>{1.0, b.data(), 1, 0, x.data(), 1, 0, 1});
-    Outcome got{std::vector<double>(rows), fault};
-    download(q, std::as_const(x).data(), got.x.data(), rows);
+    Outcome got{std::vector<double>(chain_rows), fault};
+    download(q, std::as_const(x).data(), got.x.data(), chain_rows);
     return got;
 }
 
@@ -86,14 +87,14 @@ void check_tasks(const Queue& q, const HostCsr<double>& a, int team,
     for (index_t& c : col)
         if (c == stuck - 1) c = stuck;
     upload(q, col.data(), tasks.col.data(), tasks.col.size());
-    TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, rows), {}, {}};
+    TaskValues<double> values{Buffer<double>(q, tasks.col.size()), Buffer<double>(q, chain_rows), {}, {}};
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
     fill_tasks(q, tasks, value.data(), most_growth, values);
     const Policy scheme{
         .kernel = Kernel::tasks, .team = team, .warps = 4, .execution_scope = execution_scope, .blocks = 2};
     SolveScratch<double> shared = execution_scope == ExecutionScope::device
-                                      ? make_shared<double>(q, rows, tasks.task.size(), 4, team)
-                                      : make_shared<double>(q, rows, scheme);
+                                      ? make_shared<double>(q, chain_rows, tasks.task.size(), 4, team)
+                                      : make_shared<double>(q, chain_rows, scheme);
     shared.spin_limit = little_patience;
     expect_stuck(solve(q, [&](const RhsView<double>& sides) {
         solve_tasks(q, tasks, values, shared, sides);
@@ -110,10 +111,10 @@ void check_many(const Queue& q, const HostCsr<double>& a)
     Rows r{h.rows, up(q, h.row), up(q, h.begin), up(q, h.col), up(q, h.source), up(q, h.diagonal)};
     const index_t itself = stuck;
     upload(q, &itself, r.col.data() + stuck - 1, 1);
-    RowValues<double> values{Buffer<double>(q, r.nonzeros()), Buffer<double>(q, rows)};
+    RowValues<double> values{Buffer<double>(q, r.nonzeros()), Buffer<double>(q, chain_rows)};
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
     fill_rows(q, r, value.data(), values);
-    SolveScratch<double> shared = make_shared<double>(q, offset_t{rows} * sides_at_once, rows, 4, 1);
+    SolveScratch<double> shared = make_shared<double>(q, offset_t{chain_rows} * sides_at_once, chain_rows, 4, 1);
     shared.spin_limit = little_patience;
     expect_stuck(solve(q, [&](const RhsView<double>& sides) {
         solve_many(q, r, values, shared, sides);
@@ -140,10 +141,10 @@ void check_groups(const Queue& q, const HostCsr<double>& a, int share_above)
     Rows r{h.rows, up(q, h.row), up(q, h.begin), up(q, h.col), up(q, h.source), up(q, h.diagonal)};
     const index_t itself = stuck;
     upload(q, &itself, r.col.data() + stuck - 1, 1);
-    RowValues<double> values{Buffer<double>(q, r.nonzeros()), Buffer<double>(q, rows)};
+    RowValues<double> values{Buffer<double>(q, r.nonzeros()), Buffer<double>(q, chain_rows)};
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
     fill_rows(q, r, value.data(), values);
-    Flags<double> flags = make_flags<double>(q, rows, groups);
+    Flags<double> flags = make_flags<double>(q, chain_rows, groups);
     flags.spin_limit = little_patience;
     expect_stuck(solve(q, [&](const RhsView<double>& sides) {
         solve_groups(q, r, values, groups, flags, sides);
@@ -155,7 +156,7 @@ TEST_P(SptrsvWaitsOn, EndAndNameTheRow)
 {
     const auto c = ctx();
     if (c.backend() == Backend::cpu) GTEST_SKIP() << "threads of the CPU wait by a schedule that graph_test checks";
-    const auto a = triangle_where<double>(rows, 3, [](index_t i, index_t j) { return j == i - 1; });
+    const auto a = triangle_where<double>(chain_rows, 3, [](index_t i, index_t j) { return j == i - 1; });
     c.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
             check_tasks(q, a, 1);

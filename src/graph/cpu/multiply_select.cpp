@@ -128,10 +128,10 @@ offset_t products_of(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b
 
 // Sums of the rows of A B, in advance: of the magnitudes too, because no value of A or B is negative.
 template <class V>
-class RowMasses {
+class RowSums {
 public:
     // Unknown for all rows where a value is negative or not finite.
-    RowMasses(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b) : of_b_(q, b.rows)
+    RowSums(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b) : of_b_(q, b.rows)
     {
         known_ = is_nonnegative(q, a) && (a.value == b.value || is_nonnegative(q, b));
         if (!known_) return;
@@ -141,7 +141,7 @@ public:
             of_b_.data()[k] = sum;
         });
     }
-    RowMasses() = default;
+    RowSums() = default;
 
     std::optional<double> of(const CsrView<V>& a, index_t i) const
     {
@@ -277,7 +277,7 @@ public:
           is_plain_(std::is_same_v<S, PlusTimes<V>> && rule.threshold > 0 && rule.triangle == Triangle::whole),
           workspaces_(q, b.cols),
           blocks_(is_plain_ ? make_bcsr(q, b, products_of(q, a, b)) : Bcsr<V>{}),
-          masses_(is_plain_ && !rule.is_cutoff_fixed() ? RowMasses<V>(q, a, b) : RowMasses<V>()),
+          row_sums_(is_plain_ && !rule.is_cutoff_fixed() ? RowSums<V>(q, a, b) : RowSums<V>()),
           kept_(q, a.rows)
     {}
 
@@ -286,7 +286,7 @@ public:
         const Workspace<V> work = workspaces_.of(thread);
         if (is_plain_ && places_per_product * products_of(a_, b_, i) >= b_.cols) {
             add_unmarked(a_, b_, blocks_, i, work.sum);
-            keep_summed(rule_, thread, i, work, workspaces_.places(), masses_.of(a_, i), kept_);
+            keep_summed(rule_, thread, i, work, workspaces_.places(), row_sums_.of(a_, i), kept_);
         } else keep_listed(rule_, thread, i, work, add_marked<S>(a_, b_, i, work), kept_);
     }
     Csr<V> join() { return kept_.join(a_.rows, b_.cols); }
@@ -297,7 +297,7 @@ private:
     bool is_plain_;
     Workspaces<V> workspaces_;
     Bcsr<V> blocks_;
-    RowMasses<V> masses_;
+    RowSums<V> row_sums_;
     KeptRows<V> kept_;
 };
 

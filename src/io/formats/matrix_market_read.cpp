@@ -251,12 +251,12 @@ Csr<V> read_matrix_market(const CpuQueue& q, const Source& source, const ReadOpt
     info = describe(header);
 
     const std::string_view body{header.body, static_cast<std::size_t>(text.end() - header.body)};
-    std::vector<Piece> pieces = find_pieces(q, text, body, stretch(options.progress, 0.0, 0.1));
+    std::vector<Piece> pieces = find_pieces(q, text, body, part_of(options.progress, 0.0, 0.1));
     const offset_t present = pieces.back().begin;
     pieces.pop_back();
     Coo<V> entries = Coo<V>::make(q, header.rows, header.cols, std::min(present, header.entries));
     const PieceReader<V> reader(text, header, entries);
-    for_each_chunk(q, std::ssize(pieces), stretch(options.progress, 0.1, 0.8),
+    for_each_chunk(q, std::ssize(pieces), part_of(options.progress, 0.1, 0.8),
                    [&](offset_t p) { reader.read(pieces[static_cast<std::size_t>(p)]); });
     if (present < header.entries) fail_too_few(text, header, present);
 

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads turn stretches of entries into text, side by side; the stretches are written in order. Numbers are as short
+// Threads turn pieces of the entries into text, side by side; the pieces are written in order. Numbers are as short
 // as reads back to the same bits.
 #include <algorithm>
 #include <charconv>
@@ -16,9 +16,9 @@
 namespace tulle::inline TULLE_ABI::io {
 namespace {
 
-constexpr offset_t stretch_entries = offset_t{1} << 14;
+constexpr offset_t piece_entries = offset_t{1} << 14;
 constexpr offset_t longest_line = 64;  // two indices of 10 digits, a value of up to 24 characters
-constexpr offset_t stretches_per_thread = 4;
+constexpr offset_t pieces_per_thread = 4;
 
 template <class V>
 bool same_number(V a, V b)
@@ -36,7 +36,7 @@ void require_symmetric(const CpuQueue& q, const CsrView<V>& a)
     require<ValueError>(a.sorted && a.unique, "only a sorted matrix without duplicates can be written as symmetric",
                         "use sum_duplicates() first");
     index_t first = a.rows;
-    const bool large = a.nonzeros > stretch_entries;
+    const bool large = a.nonzeros > piece_entries;
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 256) reduction(min : first) if (large)
     for (index_t i = 0; i < a.rows; ++i)
         for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
@@ -106,7 +106,7 @@ template <class V>
 offset_t count_lower(const CpuQueue& q, const CsrView<V>& a)
 {
     offset_t n = 0;
-    const bool large = a.nonzeros > stretch_entries;
+    const bool large = a.nonzeros > piece_entries;
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, 1024) reduction(+ : n) if (large)
     for (index_t i = 0; i < a.rows; ++i)
         n += std::upper_bound(a.col + a.row_begin[i], a.col + a.row_begin[i + 1], i) - (a.col + a.row_begin[i]);
@@ -122,21 +122,21 @@ void write_matrix_market(const CpuQueue& q, Sink& sink, const CsrView<V>& a, con
     const Writer<V> writer(a, options);
     sink.write(writer.header(options.symmetric ? count_lower(q, a) : a.nonzeros));
 
-    const offset_t together = std::min(q.threads * stretches_per_thread, ceil_div(a.nonzeros, stretch_entries));
+    const offset_t together = std::min(q.threads * pieces_per_thread, ceil_div(a.nonzeros, piece_entries));
     const offset_t room =
-        (stretch_entries + 1) * longest_line;  // one line more: to_chars is told of a whole line behind the last
+        (piece_entries + 1) * longest_line;  // one line more: to_chars is told of a whole line behind the last
     Buffer<char> text(q, together * room);
     std::vector<offset_t> length(static_cast<std::size_t>(together));
-    for (offset_t first = 0; first < a.nonzeros; first += together * stretch_entries) {
-        const offset_t rest = a.nonzeros - first, parts = std::min(together, ceil_div(rest, stretch_entries));
+    for (offset_t first = 0; first < a.nonzeros; first += together * piece_entries) {
+        const offset_t rest = a.nonzeros - first, parts = std::min(together, ceil_div(rest, piece_entries));
         for_each_chunk(q, parts, {}, [&](offset_t p) {
-            const offset_t begin = first + p * stretch_entries, end = std::min(begin + stretch_entries, a.nonzeros);
+            const offset_t begin = first + p * piece_entries, end = std::min(begin + piece_entries, a.nonzeros);
             length[static_cast<std::size_t>(p)] = writer.format(begin, end, text.data() + p * room);
         });
         for (offset_t p = 0; p < parts; ++p)
             sink.write({text.data() + p * room, static_cast<std::size_t>(length[static_cast<std::size_t>(p)])});
         if (options.progress)
-            options.progress(static_cast<double>(std::min(first + together * stretch_entries, a.nonzeros)) /
+            options.progress(static_cast<double>(std::min(first + together * piece_entries, a.nonzeros)) /
                              static_cast<double>(a.nonzeros));
     }
 }

@@ -245,8 +245,8 @@ bool asks_ahead(const CsrView<V>& a, offset_t begin, offset_t end, const Operand
 
 // Rows [begin, end), some at a time.
 template <int RegisterBytes, class V, class C>
-[[gnu::always_inline]] inline void multiply_stretch(const CsrView<V>& a, offset_t begin, offset_t end,
-                                                    const Operands<V, C>& o, bool streams)
+[[gnu::always_inline]] inline void multiply_range(const CsrView<V>& a, offset_t begin, offset_t end,
+                                                  const Operands<V, C>& o, bool streams)
 {
     constexpr offset_t tile_nonzeros = 16384;
     const offset_t rows = std::max<offset_t>(1, tile_nonzeros * a.rows / std::max<offset_t>(1, a.nonzeros));
@@ -261,7 +261,7 @@ template <int RegisterBytes, class V, class C>
 template <class V, class C>
 void multiply_plain(const CsrView<V>& a, offset_t begin, offset_t end, const Operands<V, C>& o, bool streams)
 {
-    multiply_stretch<16>(a, begin, end, o, streams);
+    multiply_range<16>(a, begin, end, o, streams);
 }
 
 #if defined(__x86_64__)
@@ -270,7 +270,7 @@ template <class V, class C>
 [[gnu::target("avx2,fma")]] void multiply_avx2(const CsrView<V>& a, offset_t begin, offset_t end,
                                                const Operands<V, C>& o, bool streams)
 {
-    multiply_stretch<32>(a, begin, end, o, streams);
+    multiply_range<32>(a, begin, end, o, streams);
 }
 
 template <class V, class C>
@@ -278,11 +278,11 @@ template <class V, class C>
                                                                                offset_t end, const Operands<V, C>& o,
                                                                                bool streams)
 {
-    multiply_stretch<64>(a, begin, end, o, streams);
+    multiply_range<64>(a, begin, end, o, streams);
 }
 
 template <class V, class C>
-auto best_stretch()
+auto best_range()
 {
     const simd::Machine machine = simd::machine();
     return machine == simd::Machine::avx512 ? &multiply_avx512<V, C>
@@ -293,7 +293,7 @@ auto best_stretch()
 #else
 
 template <class V, class C>
-auto best_stretch()
+auto best_range()
 {
     return &multiply_plain<V, C>;
 }
@@ -320,14 +320,14 @@ template <class V, class C>
 void multiply_rows(const CpuQueue& q, const CsrView<V>& a, int, const Workspace<V>&, const Operands<V, C>& o)
 {
     const offset_t steps = prim::steps_per_part(a.rows, a.nonzeros, q.threads), all = a.rows + a.nonzeros;
-    const auto stretch = best_stretch<V, C>();
+    const auto multiply = best_range<V, C>();
     const bool streams = writes_past_caches(q, a, o);
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (int t = 0; t < q.threads; ++t) {
         const auto row_at = [&](offset_t part) {
             return prim::merge_point(a.row_begin, a.rows, a.nonzeros, std::min(all, part * steps)).row;
         };
-        stretch(a, row_at(t), row_at(t + 1), o, streams);
+        multiply(a, row_at(t), row_at(t + 1), o, streams);
     }
 }
 

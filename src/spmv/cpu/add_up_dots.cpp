@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// dot(y, x) and dot(y, y): in stretches of a fixed length, so that the bits do not depend on the number of threads.
+// dot(y, x) and dot(y, y): in pieces of a fixed length, so that the bits do not depend on the number of threads.
 #include <algorithm>
 
 #include "spmv/steps.hpp"
@@ -10,9 +10,9 @@ namespace tulle::inline TULLE_ABI::spmv {
 template <class V>
 void add_up_dots(const CpuQueue& q, index_t n, const Vectors<V>& v)
 {
-    const offset_t stretches = dot_pairs(n);
+    const offset_t pieces = dot_pairs(n);
 #pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (offset_t s = 0; s < stretches; ++s) {
+    for (offset_t s = 0; s < pieces; ++s) {
         V xy = 0, yy = 0;
         for (offset_t i = s * rows_per_dot_pair; i < std::min<offset_t>(n, (s + 1) * rows_per_dot_pair); ++i) {
             xy += v.y[i] * v.x[i];
@@ -22,7 +22,7 @@ void add_up_dots(const CpuQueue& q, index_t n, const Vectors<V>& v)
         v.dots.partial[2 * s + 1] = yy;
     }
     v.dots.result[0] = v.dots.result[1] = 0;
-    for (offset_t s = 0; s < stretches; ++s) {
+    for (offset_t s = 0; s < pieces; ++s) {
         v.dots.result[0] += v.dots.partial[2 * s];
         v.dots.result[1] += v.dots.partial[2 * s + 1];
     }

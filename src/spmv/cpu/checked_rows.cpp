@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "spmv/cpu/stretch.hpp"
+#include "spmv/cpu/merge_interval.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -10,7 +10,7 @@
 
 #include "base/hash.hpp"
 #include "device/calibrate.hpp"
-#include "spmv/cpu/stretch.hpp"
+#include "spmv/cpu/merge_interval.hpp"
 #include "tulle/trace.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
@@ -94,7 +94,7 @@ private:
     {
         const Vectors<V> v{V(1), x_.data(), V(0), y_.data()};
         const double before = thread_seconds();
-        multiply_stretch(a, {}, prim::MergePoint{0, 0}, prim::MergePoint{a.rows, a.nonzeros}, lanes, v);
+        multiply_interval(a, {}, prim::MergePoint{0, 0}, prim::MergePoint{a.rows, a.nonzeros}, lanes, v);
         return (thread_seconds() - before) / trial_nonzeros * 1e9;
     }
 

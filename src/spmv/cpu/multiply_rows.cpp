@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "spmv/cpu/checked_rows.hpp"
-#include "spmv/cpu/stretch.hpp"
+#include "spmv/cpu/merge_interval.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {
@@ -48,7 +48,7 @@ void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Narr
     }
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (int t = 0; t < q.threads; ++t)
-        multiply_stretch(a, narrow, part_begin(q, a, t), part_begin(q, a, t + 1), lanes, v);
+        multiply_interval(a, narrow, part_begin(q, a, t), part_begin(q, a, t + 1), lanes, v);
 }
 
 template <class V, class M>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pieces of equal work along the merge path. A piece's size does not depend on the number of threads, so neither do the
 // results.
-#include "spmv/cpu/stretch.hpp"
+#include "spmv/cpu/merge_interval.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {
@@ -22,7 +22,7 @@ void multiply_split(const CpuQueue& q, const CsrView<M>& a, int lanes, const Wor
     V* carry = const_cast<V*>(work.carry.data());
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic)
     for (offset_t p = 0; p < pieces; ++p)
-        carry[p] = multiply_stretch(a, {}, point[p], point[p + 1], lanes == 8 ? 8 : 2, v);
+        carry[p] = multiply_interval(a, {}, point[p], point[p + 1], lanes == 8 ? 8 : 2, v);
     for (offset_t p = 0; p < pieces; ++p)
         if (point[p + 1].row < a.rows) v.y[point[p + 1].row] += v.alpha * carry[p];
 }

@@ -109,7 +109,7 @@ Survey survey_ends(const CsrView<M>& a)
     return s;
 }
 
-// look(first, last) for stretches of rows, added up.
+// look(first, last) for ranges of rows, added up.
 template <class M, class Look>
 Survey survey_rows(const CpuQueue& q, const CsrView<M>& a, index_t rows_at_once, const Look& look)
 {

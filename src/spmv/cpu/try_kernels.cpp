@@ -15,7 +15,7 @@
 #include <unordered_map>
 
 #include "device/calibrate.hpp"
-#include "spmv/cpu/stretch.hpp"
+#include "spmv/cpu/merge_interval.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {
@@ -68,7 +68,7 @@ KernelTrial seconds_of(const CsrView<M>& a, prim::MergePoint from, prim::MergePo
         const std::size_t lane = (turn + first) % seconds.rows.size();
         if (RowCosts::lanes[lane] == 8 && !has_gathers()) continue;
         const double before = thread_seconds();
-        multiply_stretch(a, {}, from, to, RowCosts::lanes[lane], v);
+        multiply_interval(a, {}, from, to, RowCosts::lanes[lane], v);
         seconds.rows[lane] = thread_seconds() - before;
     }
     if (slices != Slices::none && has_gathers())

@@ -15,14 +15,14 @@ struct Owners {
     std::vector<std::vector<index_t>> known;  // known[t][u]: the level of u that t has waited for already
 };
 
-// The waits of a stretch: for each other thread the highest level of a row needed from it, unless waited for before.
-void add_waits(const Pattern& t, const Graph& graph, int thread, ThreadPlan::RowRange& stretch, ThreadPlan& plan,
+// The waits of a range: for each other thread the highest level of a row needed from it, unless waited for before.
+void add_waits(const Pattern& t, const Graph& graph, int thread, ThreadPlan::RowRange& range, ThreadPlan& plan,
                Owners& owners)
 {
     std::vector<ThreadPlan::Wait>& waits = plan.waits[static_cast<std::size_t>(thread)];
     std::vector<index_t>& known = owners.known[static_cast<std::size_t>(thread)];
     std::vector<index_t> needed(known.size(), 0);
-    for (index_t r = stretch.begin; r < stretch.end; ++r) {
+    for (index_t r = range.begin; r < range.end; ++r) {
         const index_t row = plan.order[static_cast<std::size_t>(r)];
         for (offset_t k = t.row_begin.data()[row]; k < t.row_begin.data()[row + 1]; ++k) {
             const index_t col = t.col.data()[k];
@@ -30,13 +30,13 @@ void add_waits(const Pattern& t, const Graph& graph, int thread, ThreadPlan::Row
             level = std::max(level, graph.level_of(col));
         }
     }
-    stretch.wait_begin = static_cast<index_t>(waits.size());
+    range.wait_begin = static_cast<index_t>(waits.size());
     for (std::size_t u = 0; u < needed.size(); ++u)
         if (static_cast<int>(u) != thread && needed[u] > known[u]) {
             waits.push_back({static_cast<int>(u), needed[u]});
             known[u] = needed[u];
         }
-    stretch.wait_end = static_cast<index_t>(waits.size());
+    range.wait_end = static_cast<index_t>(waits.size());
 }
 
 // Rows in the order of their nodes' levels, those of a node together; units[n] is where the n-th node begins, and
@@ -62,7 +62,7 @@ Line line_up(const CpuQueue& host, const Pattern& t, const Graph& graph)
     return line;
 }
 
-// Cuts the nodes first … last-1 into one stretch of rows for each of the threads that share them, with about the same
+// Cuts the nodes first … last-1 into one range of rows for each of the threads that share them, with about the same
 // number of entries.
 std::vector<index_t> cut(const Pattern& t, const Line& line, index_t first, index_t last, int threads,
                          int worth_sharing)
@@ -108,12 +108,12 @@ ThreadPlan plan_threads(const CpuQueue& host, const Pattern& t, const Graph& gra
         for (std::size_t u = 0; u < sharers; ++u) {
             if (cuts[u] == cuts[u + 1]) continue;
             const std::size_t thread = u * static_cast<std::size_t>(threads) / sharers;
-            ThreadPlan::RowRange stretch{l, cuts[u], cuts[u + 1], 0, 0};
+            ThreadPlan::RowRange range{l, cuts[u], cuts[u + 1], 0, 0};
             for (index_t r = cuts[u]; r < cuts[u + 1]; ++r)
                 owners.thread[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(r)])] =
                     static_cast<int>(thread);
-            add_waits(t, graph, static_cast<int>(thread), stretch, plan, owners);
-            plan.of_thread[thread].push_back(stretch);
+            add_waits(t, graph, static_cast<int>(thread), range, plan, owners);
+            plan.of_thread[thread].push_back(range);
         }
     }
     return plan;

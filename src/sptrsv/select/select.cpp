@@ -69,7 +69,7 @@ constexpr double cpu_entry = 1.5e-9;
 constexpr double cpu_level_entry = 1.8e-9;
 constexpr double level_unevenness = 0.3e-6;  // threads that have more to do than others, in a level; fitted by hand to
                                              // 16 threads (docs/experiments/sptrsv.md)
-constexpr double quick_handover = 0.25e-6;   // of an idle machine; where that would pay, it is measured
+constexpr double quick_sync = 0.25e-6;       // of an idle machine; where that would pay, it is measured
 constexpr double worthwhile_gain =
     1.3;  // that levels must promise: waits come at the worst moment, and a prediction is no measurement
 
@@ -81,7 +81,7 @@ double predict_levels(const Features& f, const MergeEstimate& e, const Limits& l
     const auto sharers = std::clamp<offset_t>(width, 1, sharers_of(mean, limits.threads, entries_worth_sharing));
     const double work = static_cast<double>(f.nonzeros) * cpu_level_entry / static_cast<double>(sharers);
     const double nodes = e.levels * (e.rows * f.row_mean * cpu_entry);
-    const double wait = level_unevenness + limits.handover * std::max(1.0, std::log2(limits.threads) / 2);
+    const double wait = level_unevenness + limits.sync_latency * std::max(1.0, std::log2(limits.threads) / 2);
     return std::max(work, nodes) + e.levels * wait;
 }
 
@@ -165,12 +165,13 @@ Choice choose_cpu(const Features& f, const std::vector<MergeEstimate>& estimates
                 concat(f.nonzeros, " entries in ", shared.levels,
                        plural(shared.levels, " level are worth ", " levels are worth "), limits.threads, " threads")};
     Limits idle = limits;
-    idle.handover = Limits{}.handover;
+    idle.sync_latency = Limits{}.sync_latency;
     const bool busy = limits.threads > 1 && cheapest_levels(f, estimates, idle).seconds * worthwhile_gain < alone;
     return {{.kernel = Kernel::serial},
             alone,
             limits.threads == 1 ? "one thread"
-            : busy ? concat("the machine is busy: threads wait ", fixed(limits.handover * 1e6, 1), " us for each other")
+            : busy              ? concat("the machine is busy: threads wait ", fixed(limits.sync_latency * 1e6, 1),
+                                         " us for each other")
                    : concat(f.levels, plural(f.levels, " level of ", " levels of "), fixed(f.level_mean, 1),
                             " entries each are too small to be shared")};
 }
@@ -288,7 +289,7 @@ bool merges_pay_on_cpu(const Features& f, const Limits& limits, double expected_
 {
     const double shared = static_cast<double>(f.nonzeros) * cpu_level_entry / limits.threads,
                  cost = static_cast<double>(f.nonzeros) * host_entry + f.rows * host_row;
-    return limits.threads > 1 && f.levels * quick_handover > shared &&
+    return limits.threads > 1 && f.levels * quick_sync > shared &&
            expected_calls * static_cast<double>(f.nonzeros) * cpu_entry > 10 * cost;
 }
 
@@ -454,10 +455,10 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
         }
     evaluate_merges(ctx, limits, options.expected_calls, known);
     Limits now = limits;
-    now.handover = std::min(limits.handover, quick_handover);
+    now.sync_latency = std::min(limits.sync_latency, quick_sync);
     selected.choice = choose(known.features, known.estimates, now);
     if (selected.choice.policy.kernel == Kernel::levels) {  // the same bits, but not on a machine that others use
-        now.handover = measure_handover(limits.threads);
+        now.sync_latency = measure_sync_latency(limits.threads);
         selected.choice = choose(known.features, known.estimates, now);
     }
     return selected;

@@ -150,7 +150,7 @@ void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& o)
     add_spgemm_factors(parser, verb, o);
     add_spgemm_plan(verb, o);
     parser.verbose(verb);
-    verb->add_option("--chunks", o.chunks, "hold no more than this beside A and B: C comes in stretches of rows")
+    verb->add_option("--chunks", o.chunks, "hold no more than this beside A and B: C comes in ranges of rows")
         ->check(memory_amount())
         ->option_text("BYTES");
     verb->add_option("--repeat", o.repeat, "timed calls after the first (3)")

@@ -10,6 +10,7 @@
 #include "apps/cli/support/programs.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs.hpp"
+#include "cli/built.hpp"
 #include "tulle/cluster.hpp"
 #include "tulle/context.hpp"
 #include "tulle/error.hpp"
@@ -30,9 +31,7 @@ std::string cuda_text()
     return concat("built for compute capability ", build::cuda_architectures);
 }
 
-std::string openmp_text() { return fmt::format("OpenMP {}", TULLE_CLI_OPENMP); }
-
-constexpr bool reads_gz = TULLE_CLI_GZ, reads_xz = TULLE_CLI_XZ;
+std::string openmp_text() { return fmt::format("OpenMP {}", built::openmp); }
 
 std::string yes_no(bool yes) { return yes ? "yes" : "no"; }
 
@@ -60,10 +59,10 @@ Facts rank_facts()
 Facts build_facts()
 {
     Facts facts{.title = fmt::format("tulle {}", build::version), .items = {}};
-    facts.add("compiler", TULLE_CLI_COMPILER);
+    facts.add("compiler", built::compiler);
     facts.add("CPU backend", openmp_text());
     facts.add("CUDA backend", cuda_text());
-    facts.add("reads .gz / .xz", fmt::format("{} / {}", yes_no(reads_gz), yes_no(reads_xz)));
+    facts.add("reads .gz / .xz", fmt::format("{} / {}", yes_no(built::reads_gz), yes_no(built::reads_xz)));
     facts.add("pictures", picture::can_draw() ? "PNG, SVG, PDF" : "not built");
     facts.add("benchmarks", find_bench().empty() ? "not built" : find_bench());
     return facts;
@@ -104,8 +103,9 @@ std::vector<Unused> what_is_not_used(const Machine& here)
                                              human_bytes(here.memory))});
     if (here.numa_nodes > 1)
         all.push_back({"NUMA", "memory is placed by first touch only; threads are not bound (set OMP_PROC_BIND=true)"});
-    if (!reads_gz) all.push_back({".gz files", "zlib was not found when tulle was configured (Debian: zlib1g-dev)"});
-    if (!reads_xz)
+    if (!built::reads_gz)
+        all.push_back({".gz files", "zlib was not found when tulle was configured (Debian: zlib1g-dev)"});
+    if (!built::reads_xz)
         all.push_back({".xz files", "liblzma was not found when tulle was configured (Debian: liblzma-dev)"});
     if (!picture::can_draw())
         all.push_back({"pictures", "Cairo was not found when tulle was configured (Debian: libcairo2-dev)"});
@@ -129,13 +129,13 @@ Json to_json(const Machine& here, const std::vector<GpuInfo>& gpus, const std::v
     for (const Unused& u : unused) unused_list.push_back({{"what", u.what}, {"why", u.why}});
     return {{"version", build::version},
             {"build",
-             {{"compiler", TULLE_CLI_COMPILER},
-              {"openmp", TULLE_CLI_OPENMP},
+             {{"compiler", built::compiler},
+              {"openmp", built::openmp},
               {"cuda", build::has_cuda},
               {"simulated", build::simulated},
               {"cuda_architectures", build::cuda_architectures},
-              {"gz", reads_gz},
-              {"xz", reads_xz},
+              {"gz", built::reads_gz},
+              {"xz", built::reads_xz},
               {"pictures", picture::can_draw()},
               {"bench", find_bench().empty() ? Json() : Json(find_bench())}}},
             {"hardware",

@@ -149,7 +149,7 @@ void refill_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, inde
 // Places of the products of a row within its columns; rows whose pattern is shifted have the same.
 class PlacesOfRow {
 public:
-    // Found by a walk through the columns for each row of B, so that only a stretch of rows makes up for it; not where
+    // Found by a walk through the columns for each row of B, so that only a range of rows makes up for it; not where
     // there are too many products.
     static constexpr index_t least_rows = 8;
     static constexpr offset_t most_products = 4096;
@@ -202,7 +202,7 @@ struct Block {
 
     offset_t begin(index_t i) const { return c.row_begin[i] - c.base; }
     bool follows(index_t i) const { return relations && i > first && relations[i] != unrelated; }
-    bool begins_stretch(index_t i) const
+    bool begins_shifted(index_t i) const
     {
         if (!relations || !sorted || i + PlacesOfRow::least_rows > last) return false;
         return std::all_of(relations + i, relations + i + PlacesOfRow::least_rows,
@@ -216,12 +216,12 @@ struct Block {
         const index_t step = relations[i] == shifted_pattern ? 1 : 0;
         for (offset_t k = 0; k < nonzeros; ++k) to[k] = from[k] + step;
     }
-    // The values of a row of a stretch whose columns are there; false: not done.
+    // The values of a row in such a range whose columns are there; false: not done.
     bool add_by_places(index_t i, PlacesOfRow& places) const
     {
         const offset_t nonzeros = c.row_begin[i + 1] - c.row_begin[i];
         if (relations[i] != shifted_pattern) return false;
-        if (!places.shift_to(i) && !(begins_stretch(i) && places.find(a, b, i, c.col + begin(i), nonzeros)))
+        if (!places.shift_to(i) && !(begins_shifted(i) && places.find(a, b, i, c.col + begin(i), nonzeros)))
             return false;
         places.add(a, b, i, nonzeros, c.value + begin(i));
         return true;

@@ -186,14 +186,14 @@ bool has_chain(const Rows& rows, index_t first, index_t last)
 // Rows first … last-1 in the order of solving. One right-hand side without gaps is the usual case, and gets a loop
 // without multiplications of indices.
 template <class V>
-void solve_stretch(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const RhsView<V>& s)
+void solve_range(const Rows& rows, const RowValues<V>& values, index_t first, index_t last, const RhsView<V>& s)
 {
     if (s.columns != 1 || s.b_row != 1 || s.x_row != 1) solve_sides(rows, values, first, last, s);
     else if (has_chain(rows, first, last)) solve_chain(rows, values, first, last, s);
     else solve_column(rows, values, first, last, s);
 }
 
-// --- Levels: each thread solves its stretches in the order of levels and tells how far it is; before a stretch it
+// --- Levels: each thread solves its ranges in the order of levels and tells how far it is; before a range it
 // waits for those threads, and only those, that have rows it needs. The order of additions is the row's own: the same
 // bits for any number of threads ---
 
@@ -231,13 +231,13 @@ template <class V>
 void work(const Rows& rows, const RowValues<V>& values, const ThreadPlan& plan, std::size_t me, Passed* passed,
           const RhsView<V>& sides)
 {
-    for (const ThreadPlan::RowRange& stretch : plan.of_thread[me]) {
-        for (index_t w = stretch.wait_begin; w < stretch.wait_end; ++w) {
+    for (const ThreadPlan::RowRange& range : plan.of_thread[me]) {
+        for (index_t w = range.wait_begin; w < range.wait_end; ++w) {
             const ThreadPlan::Wait& wait = plan.waits[me][static_cast<std::size_t>(w)];
             wait_for(passed[wait.thread], wait.level);
         }
-        solve_stretch(rows, values, stretch.begin, stretch.end, sides);
-        passed[me].level.store(stretch.level, std::memory_order_release);
+        solve_range(rows, values, range.begin, range.end, sides);
+        passed[me].level.store(range.level, std::memory_order_release);
     }
 }
 
@@ -311,10 +311,10 @@ template <class V>
 void solve_serial(const CpuQueue& q, const Rows& rows, const RowValues<V>& values, const RhsView<V>& sides)
 {
     const index_t share = columns_of_a_thread(q, sides);
-    if (q.threads == 1 || share >= sides.columns) return solve_stretch(rows, values, 0, rows.rows, sides);
+    if (q.threads == 1 || share >= sides.columns) return solve_range(rows, values, 0, rows.rows, sides);
 #pragma omp parallel for num_threads(q.threads) schedule(static, 1)
     for (index_t j = 0; j < sides.columns; j += share)
-        solve_stretch(rows, values, 0, rows.rows, sides.from_column(j, share));
+        solve_range(rows, values, 0, rows.rows, sides.from_column(j, share));
 }
 
 template <class V>
@@ -331,9 +331,9 @@ void solve_levels(const CpuQueue& q, const Rows& rows, const RowValues<V>& value
     }
 }
 
-double measure_handover(int threads)
+double measure_sync_latency(int threads)
 {
-    if (threads < 2 || !may_calibrate()) return Limits{}.handover;
+    if (threads < 2 || !may_calibrate()) return Limits{}.sync_latency;
     const auto arrived = std::make_unique<Arrived[]>(static_cast<std::size_t>(threads));
     std::atomic<int> last{most_rounds};
     Rounds rounds;
@@ -342,7 +342,7 @@ double measure_handover(int threads)
         const Rounds made = make_rounds(arrived.get(), last, threads);
         if (omp_get_thread_num() == 0) rounds = made;
     }
-    return rounds.made > 0 ? rounds.seconds / rounds.made : Limits{}.handover;
+    return rounds.made > 0 ? rounds.seconds / rounds.made : Limits{}.sync_latency;
 }
 
 template index_t fill_rows(const CpuQueue&, const Rows&, const float*, RowValues<float>&);

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What one thread does of a product: a stretch of the merge path.
+// What one thread does of a product: an interval of the merge path.
 #pragma once
 
 #include "spmv/steps.hpp"
@@ -12,8 +12,8 @@ namespace tulle::inline TULLE_ABI::spmv {
 // gathers, 4 for long rows, 1 for short ones). `narrow` holds the columns in 16 bits, or nothing. The order of
 // additions in a row depends on where its part begins alone.
 template <class V, class M>
-V multiply_stretch(const CsrView<M>& a, const Narrow& narrow, prim::MergePoint from, prim::MergePoint to, int sums,
-                   const Vectors<V>& v);
+V multiply_interval(const CsrView<M>& a, const Narrow& narrow, prim::MergePoint from, prim::MergePoint to, int sums,
+                    const Vectors<V>& v);
 
 // Whether 8 sums side by side are a vector of this machine: AVX-512 with its gathers.
 bool has_gathers();

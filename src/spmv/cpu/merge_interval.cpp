@@ -3,7 +3,7 @@
 // Products of rows with x, in plain C++ and with the gathers of AVX-512. There the end of a row is a mask, not a loop
 // of its own: what costs time in short rows is a branch that nobody can foresee. The library is compiled for any
 // x86-64; the machine is asked when running.
-#include "spmv/cpu/stretch.hpp"
+#include "spmv/cpu/merge_interval.hpp"
 
 #include <algorithm>
 #include <array>
@@ -259,8 +259,8 @@ bool has_gathers()
 }
 
 template <class V, class M>
-V multiply_stretch(const CsrView<M>& a, const Narrow& narrow, prim::MergePoint from, prim::MergePoint to, int sums,
-                   const Vectors<V>& v)
+V multiply_interval(const CsrView<M>& a, const Narrow& narrow, prim::MergePoint from, prim::MergePoint to, int sums,
+                    const Vectors<V>& v)
 {
     if (narrow.row_begin.empty()) return multiply_columns(a, Columns<index_t>{a.col}, from, to, sums, v);
     return multiply_columns(a,
@@ -269,11 +269,11 @@ V multiply_stretch(const CsrView<M>& a, const Narrow& narrow, prim::MergePoint f
                             from, to, sums, v);
 }
 
-template float multiply_stretch(const CsrView<float>&, const Narrow&, prim::MergePoint, prim::MergePoint, int,
-                                const Vectors<float>&);
-template double multiply_stretch(const CsrView<double>&, const Narrow&, prim::MergePoint, prim::MergePoint, int,
-                                 const Vectors<double>&);
-template double multiply_stretch(const CsrView<float>&, const Narrow&, prim::MergePoint, prim::MergePoint, int,
-                                 const Vectors<double>&);
+template float multiply_interval(const CsrView<float>&, const Narrow&, prim::MergePoint, prim::MergePoint, int,
+                                 const Vectors<float>&);
+template double multiply_interval(const CsrView<double>&, const Narrow&, prim::MergePoint, prim::MergePoint, int,
+                                  const Vectors<double>&);
+template double multiply_interval(const CsrView<float>&, const Narrow&, prim::MergePoint, prim::MergePoint, int,
+                                  const Vectors<double>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmv
