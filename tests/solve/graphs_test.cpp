@@ -97,11 +97,11 @@ TEST_P(SolveCapturedOn, SomeMethodsAreNotCaptured)
     }
 }
 
-// Graphs have the addresses and numbers of before; x may be anywhere.
+// Graphs have the addresses and numbers of before; x may be anywhere. Two levels of multigrid.
 TEST_P(SolveCapturedOn, NewValuesAndOtherVectors)
 {
     const Context c = ctx();
-    auto a = laplacian<double>(5, 5, 1);
+    auto a = laplacian<double>(15, 14, 1);
     const Csr<double> there = to_device(c, a.view());
     Pair pair(c, there.view(), {.method = Method::cg, .preconditioner = Amg{}, .check_every = 1});
     for (int time = 0; time < 2; ++time) pair.expect_same_bits(c);
@@ -112,7 +112,8 @@ TEST_P(SolveCapturedOn, NewValuesAndOtherVectors)
     EXPECT_FALSE(tells(pair.with.describe(), "replayed")) << "graphs of the old values";
     pair.without.update_values(other.view());
     for (int time = 0; time < 2; ++time) pair.expect_same_bits(c);
-    EXPECT_TRUE(tells(pair.with.describe(), "replayed"));
+    EXPECT_TRUE(tells(pair.with.describe(), "replayed")) << pair.with.describe();
+    EXPECT_TRUE(tells(pair.with.describe(), "level 1:")) << pair.with.describe();
     for (double& v : pair.b) v = -v / 2;
     pair.b_there = to_device<double>(c, std::span<const double>(pair.b));
     const Buffer<double> kept = std::move(pair.x);
