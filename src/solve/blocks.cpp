@@ -89,8 +89,9 @@ std::string BlockGraphs::describe(const BlockBody& body) const
     std::string all;
     for (const Block& b : blocks_)
         if (!b.graph.empty())
-            all += concat(all.empty() ? "replayed as CUDA graphs: " : ", ", b.count, plural(b.count, " iteration", " iterations"),
-                          " with ", b.graph.nodes(), plural(static_cast<offset_t>(b.graph.nodes()), " kernel or copy", " kernels and copies"));
+            all += concat(all.empty() ? "replayed as CUDA graphs: " : ", ", b.count,
+                          plural(b.count, " iteration", " iterations"), " with ", b.graph.nodes(),
+                          plural(static_cast<offset_t>(b.graph.nodes()), " kernel or copy", " kernels and copies"));
     return all.empty() ? "CUDA graphs, captured when a block is put on the queue for the second time" : all;
 }
 
