@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device/graph.hpp"
 
+#include <type_traits>
+
 #include "device/cuda/runtime.cuh"
 #ifdef TULLE_SIM
 #include "simt/graphs.hpp"
