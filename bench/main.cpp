@@ -150,6 +150,9 @@ void add_solve(CLI::App& app, SolveOptions& o)
     app.add_option("--tolerance", o.tolerance, "Residual over the norm of b")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
+    app.add_option("--graphs", o.graphs, "Blocks of iterations as CUDA graphs: auto, never")
+        ->check(CLI::IsMember({"auto", "never"}))
+        ->capture_default_str();
 }
 
 void add_partition(CLI::App& app, PartitionOptions& o)

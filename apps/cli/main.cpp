@@ -190,9 +190,14 @@ void add_solve(Parser& parser, SolveOptions& o)
     verb->add_option("--backend", o.backend, "cpu (the default) or cuda")
         ->check(one_of({"cpu", "cuda"}))
         ->option_text("WHERE");
+    verb->add_option("--graphs", o.graphs, "cuda: blocks of iterations as CUDA graphs, auto (the default) or never")
+        ->check(one_of({"auto", "never"}))
+        ->option_text("WHEN");
     Parser::type(verb, o.type);
     parser.verbose(verb);
     parser.device(verb, [&o] { return o.backend != "cpu"; });
+    parser.effective(
+        verb, "--graphs", [&o] { return o.backend != "cpu"; }, "without --backend cuda");
     parser.effective(
         verb, "--restart",
         [&o] {

@@ -36,7 +36,8 @@ Contender our_solve(SolveProblem& problem, const std::string& name, const solve:
 
 std::vector<Contender> contenders_for(SolveProblem& problem, const SolveOptions& options, bool symmetric)
 {
-    const solve::Recipe plain{.stop = {.relative = options.tolerance}};
+    const solve::Recipe plain{.stop = {.relative = options.tolerance},
+                              .graphs = options.graphs == "never" ? solve::Graphs::never : solve::Graphs::automatic};
     std::vector<Contender> all{our_solve(problem, "tulle", plain)};
     for (const std::string& text : options.preconditioners) {
         solve::Recipe recipe = plain;

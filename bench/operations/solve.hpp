@@ -16,6 +16,7 @@ struct SolveOptions {
     std::vector<std::string> against = {"eigen"};
     std::vector<std::string> preconditioners = {"jacobi"};  // beside the chosen one
     double tolerance = 1e-8;
+    std::string graphs = "auto";  // CUDA graphs: auto, never
     Wish wish = {};
     std::string json = {};  // file of JSON lines; "-" is standard output
     bool quiet = false;

@@ -107,6 +107,9 @@ public:
     /// This context with no more CPU threads than pay off for so much work (threads_for()); on a GPU the same context.
     /// @param work entries, rows or bytes touched.
     Context for_work(offset_t work) const;
+    /// This context on another stream of the same GPU, with the same memory; on the CPU the same context.
+    /// @param stream must outlive all data made with the new context.
+    Context on_stream(CUstream_st* stream) const;
     /// The host side of this context: its CPU queue, or for CUDA one with all threads; counted in the same memory.
     CpuQueue host() const;
 

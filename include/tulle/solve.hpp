@@ -171,6 +171,12 @@ struct Inner {
     bool operator==(const Inner&) const = default;
 };
 
+/// Whether blocks of iterations are captured as CUDA graphs.
+enum class Graphs {
+    automatic,  ///< on a GPU, where the method allows it: from the third time that a block is put on the queue
+    never       ///< kernel by kernel
+};
+
 /// What to do.
 struct Recipe {
     std::optional<Method> method = {};                  ///< empty: chosen from symmetry and diagonal
@@ -182,7 +188,11 @@ struct Recipe {
     Inner inner = {};                                   ///< refinement
     /// Amg: neighbouring rows that belong to one node, such as the displacements at a point; they share an aggregate.
     index_t unknowns_per_node = 1;
-    int check_every = 0;  ///< iterations between looks at the residual by the host; 0: 1 on a CPU, 16 on a GPU
+    int check_every =
+        0;  ///< iterations between looks at the residual by the host; 0: 1 on a CPU, 16 on a GPU (2 with Amg)
+    /// The blocks of iterations between two looks. The bits are the same. A plan with graphs works on a stream of its
+    /// own, in order with that of the context, and keeps one more vector.
+    Graphs graphs = Graphs::automatic;
 
     /// Compares.
     bool operator==(const Recipe&) const = default;

@@ -42,7 +42,7 @@ class SolverPlan {
 public:
     SolverPlan(Place& place, const Compressed& a, const std::string& method, const std::string& preconditioner,
                double relative, double absolute, offset_t iterations, double seconds, int restart, bool guess,
-               index_t unknowns_per_node, const Input<V>& near_null_space, index_t vectors)
+               bool graphs, index_t unknowns_per_node, const Input<V>& near_null_space, index_t vectors)
         : a_(a),
           guard_(place),
           plan_(
@@ -50,7 +50,8 @@ public:
                    {.stop = {.relative = relative, .absolute = absolute, .iterations = iterations, .seconds = seconds},
                     .restart = restart,
                     .guess = guess,
-                    .unknowns_per_node = unknowns_per_node},
+                    .unknowns_per_node = unknowns_per_node,
+                    .graphs = graphs ? solve::Graphs::automatic : solve::Graphs::never},
                    span_of(near_null_space), vectors))
     {}
 
@@ -132,9 +133,10 @@ void bind(nb::module_& m, const char* name)
     using P = SolverPlan<V>;
     nb::class_<P>(m, name)
         .def(nb::init<Place&, const Compressed&, const std::string&, const std::string&, double, double, offset_t,
-                      double, int, bool, index_t, const Input<V>&, index_t>(),
+                      double, int, bool, bool, index_t, const Input<V>&, index_t>(),
              "context"_a, "a"_a, "method"_a, "preconditioner"_a, "relative"_a, "absolute"_a, "iterations"_a,
-             "seconds"_a, "restart"_a, "guess"_a, "unknowns_per_node"_a, "near_null_space"_a.noconvert(), "vectors"_a)
+             "seconds"_a, "restart"_a, "guess"_a, "graphs"_a, "unknowns_per_node"_a, "near_null_space"_a.noconvert(),
+             "vectors"_a)
         .def("solve", &P::solve, "b"_a.noconvert(), "x"_a.noconvert())
         .def("solve_at", &P::solve_at, "b"_a, "x"_a, "size"_a, "stream"_a)
         .def("update_values", &P::update_values, "data"_a.noconvert())

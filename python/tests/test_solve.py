@@ -73,6 +73,7 @@ def test_a_plan_is_used_again():
     assert plan(b)[0].tobytes() == x.tobytes()
     again = pickle.loads(pickle.dumps(plan))
     assert again(b)[0].tobytes() == x.tobytes()
+    assert tulle.plan_solve(A, preconditioner="amg", graphs=False)(b)[0].tobytes() == x.tobytes()
     plan.update_values(2 * A.data)
     assert np.allclose(plan(b)[0], x / 2)
     assert "amg" in plan.policy and plan.nbytes > 0 and "amg" in plan.describe()

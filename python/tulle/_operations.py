@@ -563,7 +563,8 @@ def plan_solve_triangular(A: Any, *, lower: bool = True, unit_diagonal: bool = F
 
 
 def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: float = 1e-8, atol: float = 0.0, maxiter: int = 10_000, seconds: float = float("inf"), restart: int = 30,
-               guess: bool = False, near_null_space: Any = None, unknowns_per_node: int = 1, shape: Any = None, dtype: Any = None, context: Context | None = None) -> SolverPlan:
+               guess: bool = False, near_null_space: Any = None, unknowns_per_node: int = 1, graphs: bool = True, shape: Any = None, dtype: Any = None,
+               context: Context | None = None) -> SolverPlan:
     """A solver of A x = b, prepared for one matrix.
 
     Parameters
@@ -588,6 +589,8 @@ def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: floa
         Vectors that A maps to almost zero, as columns, on the host; for "amg". Constants by default; for elasticity `rigid_body_modes`.
     unknowns_per_node : int
         Neighbouring rows that belong to one node, such as the displacements at a point; for "amg".
+    graphs : bool
+        On a GPU, blocks of iterations are replayed as CUDA graphs; the bits are the same.
     dtype : optional
         float64 or float32; that of A by default.
 
@@ -605,7 +608,7 @@ def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: floa
     True
     """
     return SolverPlan(A, method=method, preconditioner=preconditioner, rtol=rtol, atol=atol, maxiter=maxiter, seconds=seconds, restart=restart, guess=guess,
-                      near_null_space=near_null_space, unknowns_per_node=unknowns_per_node, shape=shape, dtype=dtype, context=context)
+                      near_null_space=near_null_space, unknowns_per_node=unknowns_per_node, graphs=graphs, shape=shape, dtype=dtype, context=context)
 
 
 def rigid_body_modes(coordinates: Any) -> np.ndarray:

@@ -577,10 +577,10 @@ class SolverPlan(Plan):
     __slots__ = ()
 
     def __init__(self, A: Any, *, method: str = "", preconditioner: str = "", rtol: float = 1e-8, atol: float = 0.0, maxiter: int = 10_000, seconds: float = float("inf"),
-                 restart: int = 30, guess: bool = False, near_null_space: Any = None, unknowns_per_node: int = 1, shape: Any = None, dtype: Any = None,
-                 context: Context | None = None) -> None:
+                 restart: int = 30, guess: bool = False, near_null_space: Any = None, unknowns_per_node: int = 1, graphs: bool = True, shape: Any = None,
+                 dtype: Any = None, context: Context | None = None) -> None:
         self._settings = dict(A=A, method=method, preconditioner=preconditioner, rtol=rtol, atol=atol, maxiter=maxiter, seconds=seconds, restart=restart, guess=guess,
-                              near_null_space=near_null_space, unknowns_per_node=unknowns_per_node, shape=shape, dtype=dtype, context=context)
+                              near_null_space=near_null_space, unknowns_per_node=unknowns_per_node, graphs=graphs, shape=shape, dtype=dtype, context=context)
         self._build()
 
     def _build(self) -> None:
@@ -598,7 +598,7 @@ class SolverPlan(Plan):
         vectors = np.empty((0, 0)) if s["near_null_space"] is None else np.asarray(s["near_null_space"])
         if vectors.ndim != 2 or (vectors.size and vectors.shape[0] != a.shape[0]):
             raise ShapeError(f"the near null space has shape {vectors.shape}, but must have {a.shape[0]} rows")
-        self._plan = make(place, view, s["method"], s["preconditioner"], s["rtol"], s["atol"], s["maxiter"], s["seconds"], s["restart"], s["guess"], s["unknowns_per_node"],
+        self._plan = make(place, view, s["method"], s["preconditioner"], s["rtol"], s["atol"], s["maxiter"], s["seconds"], s["restart"], s["guess"], s["graphs"], s["unknowns_per_node"],
                           np.ascontiguousarray(vectors, self._dtype).reshape(-1), vectors.shape[1])
         self._rows, self._cols = a.shape
         self._settle(a, place, self._plan.solve)

@@ -69,6 +69,13 @@ Context Context::for_work(offset_t work) const
     return smaller;
 }
 
+Context Context::on_stream(CUstream_st* stream) const
+{
+    Context other = *this;
+    if (auto* q = std::get_if<CudaQueue>(&other.queue_)) q->stream = stream;
+    return other;
+}
+
 CpuQueue Context::host() const
 {
     if (const auto* q = std::get_if<CudaQueue>(&queue_)) return {0, q->memory};

@@ -7,6 +7,7 @@
 #include "simt/capture.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -18,11 +19,17 @@ struct CUgraphExec_st {
     std::shared_ptr<const std::vector<std::function<void()>>> nodes;
 };
 
+namespace {
+std::atomic<long> executables = 0;
+}  // namespace
+
 using tulle::simt::Capture;
 using tulle::simt::fail;
 using tulle::simt::Runtime;
 
 namespace tulle::inline TULLE_ABI::simt {
+
+long graphs_alive() { return executables; }
 
 bool is_captured(const Recording& recording) { return recording.capture && recording.capture->origin; }
 
@@ -104,6 +111,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::si
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long)
 {
     *executable = new CUgraphExec_st{std::make_shared<const std::vector<std::function<void()>>>(graph->nodes)};
+    ++executables;
     return cudaSuccess;
 }
 
@@ -122,6 +130,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle)
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable)
 {
     delete executable;
+    --executables;
     return cudaSuccess;
 }
 

@@ -54,7 +54,7 @@ private:
 
     BlockCg<V>& prepared()
     {
-        if (!s_.block) s_.block = std::make_unique<BlockCg<V>>(*s_.system, s_.a);
+        if (!s_.block) s_.block = std::make_unique<BlockCg<V>>(*s_.system, s_.a, has_graphs(s_));
         return *s_.block;
     }
 
@@ -62,10 +62,9 @@ private:
     {
         const double begin = trace::now();
         BlockLimits limits{.stop = recipe_.stop,
-                           .check_every = s_.ctx.backend() == Backend::cpu ? 1 : 16,
+                           .check_every = block_size(s_),
                            .deadline = begin + recipe_.stop.seconds,
                            .observe = {}};
-        if (recipe_.check_every > 0) limits.check_every = std::min(recipe_.check_every, most_unseen);
         offset_t looks = 0;
         if (observe_)
             limits.observe = [&](double worst) {

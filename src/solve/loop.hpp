@@ -24,7 +24,8 @@ public:
     Loop(State& state, std::span<const V> b, std::span<V> x, const Observer& observe)
         : s_(state),
           b_(b),
-          x_(x),
+          x_(s_.x.empty() ? x : s_.x.span()),
+          given_x_(x),
           observe_(observe),
           began_(trace::now())
     {
@@ -34,23 +35,39 @@ public:
 
     Report run()
     {
-        const double norm = s_.system->norm_of(b_.data());
+        if (s_.recipe.guess) move_x(given_x_, x_);
+        solve();
+        move_x(x_, given_x_);
+        return std::move(report_);
+    }
+
+private:
+    const Stop& stop() const { return s_.recipe.stop; }
+
+    // Where the plan has an x of its own. Waits: x is the caller's when a solve ends.
+    void move_x(std::span<const V> from, std::span<V> to) const
+    {
+        if (from.data() == to.data()) return;
+        s_.ctx.run([&](const auto& q) { copy(q, from.data(), to.data(), std::ssize(from)); });
+        s_.ctx.synchronize();
+    }
+
+    void solve()
+    {
+        const double norm = s_.system->compute_residual(b_, x_, true, s_.system->residual);
         report_.target = std::max(stop().relative * norm, stop().absolute);
         rounding_ = 1e3 * std::numeric_limits<V>::epsilon() * norm;
         if (!s_.recipe.guess || norm == 0) clear_x();
         if (!std::isfinite(norm)) return refuse("b");
-        verify(!s_.recipe.guess || norm == 0);
+        true_ = norm;
+        if (s_.recipe.guess && norm != 0) verify();
         if (!std::isfinite(true_)) return refuse("the first guess");
         report_.history = {true_};
         started_ = true_;
         keep_best(true_);
         while (!done()) cycle();
         end(norm);
-        return std::move(report_);
     }
-
-private:
-    const Stop& stop() const { return s_.recipe.stop; }
 
     void clear_x()
     {
@@ -58,7 +75,7 @@ private:
     }
 
     // Numbers that no method can begin with: x is 0.
-    Report refuse(std::string where)
+    void refuse(std::string where)
     {
         clear_x();
         report_.reason = Reason::not_finite;
@@ -66,13 +83,12 @@ private:
         report_.residual = s_.system->compute_residual(b_, x_, true, s_.system->residual);
         report_.history = {report_.residual};
         report_.relative = 1;
-        return std::move(report_);
     }
 
-    void verify(bool zero = false)
+    void verify()
     {
         const double begin = trace::now();
-        true_ = s_.system->compute_residual(b_, x_, zero, s_.system->residual);
+        true_ = s_.system->compute_residual(b_, x_, false, s_.system->residual);
         report_.verify_seconds += trace::now() - begin;
     }
 
@@ -113,8 +129,8 @@ private:
         report_.history.back() = true_;
         if (!std::isfinite(true_)) return fail(Reason::not_finite, status);
         futile_ = true_ < 0.99 * best_ || status.halt == Halt::none ? 0 : futile_ + 1;
-        if (true_ < best_) keep_best(true_);
         if (true_ <= report_.target) return;
+        if (true_ < best_) keep_best(true_);
         if (futile_ > most_futile) return fail(Reason::stagnated, status);
         if (std::exchange(stuck_, false)) return fail(Reason::stagnated, status);
         if (std::exchange(slow_, false)) return fail(Reason::iterations, status);
@@ -213,13 +229,14 @@ private:
         status.norm = true_;
         status.target = report_.target;
         status.limit = stop().divergence * report_.history.front();
+        seen_ = 0;
         put(status);
         s_.system->preconditioner->begin(true_);
         s_.iteration->start(x_.data(), attempt_);
         const offset_t room = std::min(s_.iteration->cycle(), stop().iterations - report_.iterations);
         for (offset_t left = room; left > 0 && status.halt == Halt::none && !ended_ && !stuck_ && !slow_;) {
-            const offset_t block = std::min<offset_t>(left, block_size());
-            for (offset_t k = 0; k < block; ++k) s_.iteration->iterate();
+            const offset_t block = std::min<offset_t>(left, block_size(s_));
+            s_.blocks.run(s_.ctx, *s_.iteration, block);
             left -= block;
             status = look();
         }
@@ -228,35 +245,20 @@ private:
         return status;
     }
 
-    int block_size() const
-    {
-        const int wanted = s_.recipe.check_every > 0                  ? s_.recipe.check_every
-                           : s_.ctx.backend() == Backend::cpu         ? 1
-                           : s_.choice().method == Method::refinement ? 1
-                           : is_expensive()                           ? 2
-                                                                      : 16;
-        return std::min(wanted, most_unseen);
-    }
-
-    // Whether an iteration in vain costs more than a look: a cycle of multigrid is a few dozen kernels.
-    bool is_expensive() const { return std::holds_alternative<Amg>(s_.choice().preconditioner); }
-
     void put(const Status& status)
     {
         s_.ctx.run([&](const auto& q) { upload(q, &status, s_.system->status.data(), 1); });
     }
 
-    // The host's look: history, checkpoint of x, limits. The count of unseen iterations begins anew.
+    // The host's look: history, checkpoint of x, limits. After a halt x is checked anyway.
     Status look()
     {
         Status status = s_.ctx.run([&](const auto& q) { return read_value(q, s_.system->status.data()); });
-        for (offset_t k = 0; k < status.iterations; ++k) see(status.history[k]);
-        status.iterations = 0;
-        if (status.halt == Halt::none) put(status);
+        for (; seen_ < status.iterations; ++seen_) see(status.history[seen_ % most_unseen]);
         if (s_.iteration->keeps_x() && status.norm < 0.1 * told_ && report_.iterations >= told_at_ + least_told) {
             told_ = status.norm;
             told_at_ = report_.iterations;
-            check_point();
+            if (status.halt == Halt::none) check_point();
         }
         const double seconds = trace::now() - began_;
         if (observe_) observe_({report_.iterations, status.norm, report_.target, seconds});
@@ -327,9 +329,10 @@ private:
 
     State& s_;
     std::span<const V> b_;
-    std::span<V> x_;
+    std::span<V> x_, given_x_;
     const Observer& observe_;
     double began_;
+    offset_t seen_ = 0;  // iterations of the method that the host has looked at
     Report report_;
     double true_ = 0, best_ = 0;
     double told_ = std::numeric_limits<double>::infinity();  // residual of the last check point, as the method told it

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "solve/blocks.hpp"
 #include "solve/preconditioner.hpp"
 #include "tulle/memory.hpp"
 #include "vector/vector.hpp"
@@ -72,18 +73,11 @@ public:
 };
 
 template <class V>
-class Iteration {
+class Iteration : public BlockBody {
 public:
-    Iteration() = default;
-    Iteration(const Iteration&) = delete;
-    Iteration& operator=(const Iteration&) = delete;
-    virtual ~Iteration() = default;
-
     // Begins at x, whose residual is System::residual and whose norm is in the status. `attempt` counts beginnings
     // after a breakdown without progress.
     virtual void start(V* x, int attempt) = 0;
-    // Puts one iteration on the queue; without effect after a halt.
-    virtual void iterate() = 0;
     // Brings x up to date.
     virtual void finish() {}
     // Iterations after which it must begin anew.

@@ -36,6 +36,7 @@ void set_up(PlanState<V>& s)
     s.recipe.method = c.method;
     s.recipe.preconditioner = c.preconditioner;
     const Preconditioner outside = c.method == Method::refinement ? Preconditioner(None{}) : c.preconditioner;
+    s.blocks.forget();
     s.iteration.reset();
     s.block.reset();
     s.system->preconditioner.reset();

@@ -16,6 +16,7 @@
 #include "amg/checks.hpp"
 #include "amg/near_null.hpp"
 #include "base/plural.hpp"
+#include "device/graph.hpp"
 #include "device/placed.hpp"
 #include "matrix/dense_checks.hpp"
 #include "matrix/plan_checks.hpp"
@@ -38,6 +39,49 @@ void require_usable(const PlanState<V>& s)
 {
     require<ValueError>(s.usable, "the plan has no values it could solve with: the last update_values failed",
                         "call update_values with values it accepts");
+}
+
+CUstream_st* stream_of(const Context& ctx)
+{
+    return ctx.run([](const auto& q) { return q.place().stream; });
+}
+
+// A stream for the work of one plan, where blocks of iterations are captured: nobody else puts work there.
+std::shared_ptr<CUstream_st> own_stream(const Context& ctx, Graphs graphs)
+{
+    if (graphs == Graphs::never) return {};
+    return ctx.run([](const auto& q) -> std::shared_ptr<CUstream_st> {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) return cuda::borrow_stream(q.device);
+        else return {};
+    });
+}
+
+// While it lives the plan's stream works: after what the caller's had before, and before what that gets later.
+class Turn {
+public:
+    Turn(const Context& ctx, CUstream_st* callers) : ctx_(ctx), callers_(callers) { ctx_.start_after(callers_); }
+    ~Turn()
+    {
+        try {
+            ctx_.finish_before(callers_);
+        } catch (...) {  // an error of the GPU is told by whoever waits next
+        }
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+private:
+    const Context& ctx_;
+    CUstream_st* callers_;
+};
+
+// How a GPU is given its work.
+template <class V>
+std::string blocks_text(const PlanState<V>& s)
+{
+    if (s.ctx.backend() == Backend::cpu) return {};
+    return concat("\n  blocks:  ", s.blocks.describe(*s.iteration),
+                  s.block ? concat("; several right-hand sides: ", s.block->describe_blocks()) : "");
 }
 
 // The caller's vectors, scaled.
@@ -80,8 +124,17 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& 
     amg::check_nodes(a.rows, recipe.unknowns_per_node);
     Context few = ctx.for_work(a.nonzeros + a.rows);
     if (few.backend() == Backend::cpu) few.deterministic();  // products tried beforehand cost more than they gain
-    auto s = std::make_unique<State>(State{
-        PlanState<V>{.ctx = few, .a = a, .wide = std::move(wide), .recipe = recipe, .features = inspect(few, a)}});
+    auto stream = own_stream(few, recipe.graphs);
+    if (stream) few = few.on_stream(stream.get());
+    const Turn turn(few, stream_of(ctx));
+    auto s = std::make_unique<State>(State{PlanState<V>{.stream = stream,
+                                                        .callers = stream_of(ctx),
+                                                        .ctx = few,
+                                                        .a = a,
+                                                        .wide = std::move(wide),
+                                                        .recipe = recipe,
+                                                        .features = inspect(few, a),
+                                                        .blocks = BlockGraphs(stream != nullptr)}});
     s->features.near_null_space = near_null_space.cols > 0;
     s->candidates = candidates(s->features, recipe);
     s->chosen = !recipe.preconditioner;
@@ -89,6 +142,7 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& 
     s->system->near_null = keep_near_null(few, a.rows, near_null_space);
     set_up_first<V>(*s);
     s->first = s->current;
+    if (has_graphs(*s)) s->x = s->system->make_vector();
     s->best = s->system->make_vector();
     s->checked = s->system->make_vector();
     few.synchronize();
@@ -109,6 +163,7 @@ Report Plan<V>::solve(std::span<const V> b, std::span<V> x, const Observer& obse
     require<ValueError>(are_apart(b, x), "b and x overlap", "give x memory of its own");
     require_placed(s.ctx, b.data(), b.size(), s.known_b, "b");
     require_placed(s.ctx, x.data(), x.size(), s.known_x, "x");
+    const Turn turn(s.ctx, s.callers);
     return solve_one<V>(s, b, x, observe);
 }
 
@@ -126,6 +181,7 @@ std::vector<Report> Plan<V>::solve(const DenseView<const V>& b, const DenseView<
                         "give X memory of its own");
     require_placed(s.ctx, b.data, 1, s.known_b, "B");
     require_placed(s.ctx, x.data, 1, s.known_x, "X");
+    const Turn turn(s.ctx, s.callers);
     return solve_columns<V>(s, b, x, observe);
 }
 
@@ -134,12 +190,14 @@ void Plan<V>::update_values(const AnyCsr<V>& given)
 {
     State& s = *state_;
     const double begin = trace::now();
+    const Turn turn(s.ctx, s.callers);
     Buffer<offset_t> fresh;
     const auto a = matrix::renewed<CsrView<V>>(s.ctx, given, s.wide, fresh);
     matrix::require_same_size(matrix::size_of(s.a), matrix::size_of(a));
     Features features = inspect(s.ctx, a);
     features.near_null_space = s.features.near_null_space;
     s.usable = false;
+    s.blocks.forget();
     s.system->update_values(a);
     s.features = features;
     s.a = a;
@@ -178,7 +236,7 @@ std::size_t Plan<V>::bytes() const
     const State& s = *state_;
     const std::size_t chosen = s.iteration ? s.system->preconditioner->bytes() + s.iteration->bytes() : 0;
     const std::size_t block = s.block ? s.block->bytes() + s.block_b.bytes() + s.block_x.bytes() : 0;
-    return s.system->bytes() + chosen + block + s.best.bytes() + s.checked.bytes() + s.wide.bytes();
+    return s.system->bytes() + chosen + block + s.x.bytes() + s.best.bytes() + s.checked.bytes() + s.wide.bytes();
 }
 
 template <class V>
@@ -200,10 +258,9 @@ std::string Plan<V>::describe() const
                   "\n  method:  ", to_text(*s.recipe.method), more.empty() ? "" : concat(", ", more),
                   "\n  preconditioner: ", to_text(*s.recipe.preconditioner), "\n  why:     ", s.choice().why,
                   s.skipped.empty() ? "" : concat("; ", s.skipped), "\n  iteration: ", products,
-                  plural(products, " product", " products"),
-                  " with A, beside what the preconditioner does on its own\n  keeps:   ", human_bytes(bytes()),
-                  " beside the matrix", matrix::widened_text(s.wide.bytes()), "\n",
-                  s.system->preconditioner->describe());
+                  plural(products, " product", " products"), " with A, beside what the preconditioner does on its own",
+                  blocks_text<V>(s), "\n  keeps:   ", human_bytes(bytes()), " beside the matrix",
+                  matrix::widened_text(s.wide.bytes()), "\n", s.system->preconditioner->describe());
 }
 
 template Report solve_one(PlanState<float>&, std::span<const float>, std::span<float>, const Observer&);

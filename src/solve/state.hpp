@@ -3,11 +3,13 @@
 // What a plan keeps, and the parts of a solve that share it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "solve/blocks.hpp"
 #include "solve/method.hpp"
 #include "solve/methods/block_cg.hpp"
 #include "tulle/dense.hpp"
@@ -18,6 +20,8 @@ namespace tulle::inline TULLE_ABI::solve {
 // S: System<V>, or what another module has in its place (mpi/system.hpp).
 template <class V, class S = System<V>>
 struct PlanState {
+    std::shared_ptr<CUstream_st> stream = {};  // of the plan alone, on a GPU: nobody else can come into a capture
+    CUstream_st* callers = nullptr;            // stream of the context that the caller gave
     Context ctx;
     CsrView<V> a = {};
     Buffer<offset_t> wide = {};  // offsets, where the caller's have 32 bits
@@ -33,8 +37,10 @@ struct PlanState {
     std::unique_ptr<Iteration<V>> iteration = {};
     std::unique_ptr<BlockCg<V>> block = {};  // made for the first solve with several right-hand sides
     Buffer<V> block_b = {}, block_x = {};    // one column
-    Buffer<V> best = {};                     // the best x so far
-    Buffer<V> checked = {};                  // its residual, while the method needs its own
+    BlockGraphs blocks = {};                 // of the iteration
+    Buffer<V> x = {};        // what iterations work on, at the same address in every solve; may be empty
+    Buffer<V> best = {};     // the best x so far
+    Buffer<V> checked = {};  // its residual, while the method needs its own
     double setup_seconds = 0;
     bool usable = true;              // false while update_values() is at work, and after one that failed
     double make_seconds = 0;         // of make()
@@ -45,6 +51,25 @@ struct PlanState {
     const Choice& choice() const { return candidates[current]; }
     bool is_last() const { return current + 1 == candidates.size(); }
 };
+
+// Whether blocks are captured.
+template <class State>
+bool has_graphs(const State& s)
+{
+    return s.stream != nullptr;
+}
+
+// Iterations between two looks of the host. A look costs less than a cycle of multigrid in vain, a few dozen kernels.
+template <class State>
+int block_size(const State& s)
+{
+    const bool expensive = std::holds_alternative<Amg>(s.choice().preconditioner);
+    const int wanted = s.recipe.check_every > 0 ? s.recipe.check_every
+                       : s.ctx.backend() == Backend::cpu || s.choice().method == Method::refinement ? 1
+                       : expensive                                                                  ? 2
+                                                                                                    : 16;
+    return std::min(wanted, most_unseen);
+}
 
 // inspect.cpp: what is seen of a matrix. ValueError where a value is not finite.
 template <class V>

@@ -25,7 +25,7 @@ inline constexpr int most_unseen = 64;
 struct Status {
     Halt halt;
     int performed;        // whether the iteration in progress is done, not skipped
-    offset_t iterations;  // since the host looked last
+    offset_t iterations;  // since the method began
     double norm;          // of the residual
     double target, limit;
     double value;  // what the halt speaks of

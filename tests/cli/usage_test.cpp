@@ -157,6 +157,7 @@ TEST_F(Usage, OptionsWithoutEffectAreRefused)
                               "plan spgemm stencil5:4 --devices 2 --refill fastest",
                               "run spmv stencil5:4 --json --verbose",
                               "solve stencil5:4 --method cg --restart 5",
+                              "solve stencil5:4 --graphs never",
                               "solve stencil5:4 --preconditioner jacobi --unknowns-per-node 2",
                               "solve stencil5:4 --preconditioner ic0 --near-null-space identity:16"})
         expect_says(words, "has no effect");

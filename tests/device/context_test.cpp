@@ -123,7 +123,11 @@ TEST(Context, FollowsAnotherStreamAndIsFollowed)
             EXPECT_EQ(read_value(q, to.data() + n - 1), round);
         }
     });
+    const Context same = one.on_stream(other.run(stream_of));
+    EXPECT_EQ(&same.memory(), &one.memory());
+    EXPECT_EQ(same.run(stream_of), other.run(stream_of));
     const Context cpu = Context::cpu(1);
+    EXPECT_EQ(cpu.on_stream(nullptr).name(), cpu.name());
     cpu.start_after(nullptr);
     cpu.finish_before(nullptr);
 }

@@ -51,4 +51,10 @@ MUTANTS = [
     mutant("refinement: the inner solver keeps its values", "src/solve/methods/refinement.cpp", "inner_.update_values(matrix_.convert(a)); }", "if (false) inner_.update_values(matrix_.convert(a)); }", "*NewValuesAreThose*/cpu*", seeds=[3, 4, 5]),
     mutant("chebyshev: bounds of the first values", "src/solve/methods/chebyshev.cpp", "void update_values(const CsrView<V>&) override { find_bounds(); }", "void update_values(const CsrView<V>&) override {}", "*NewValuesAreThose*/cpu*", seeds=[3, 4, 5]),
     mutant("amg in float: new values keep the scale of the first", "src/solve/preconditioner.cpp", "        matrix_scale_ = power_to_one(diagonal_range(ctx_, a).most);\n        plan_", "        plan_", "*NewValuesOfAnotherScale/cpu*", seeds=[1]),
+    # CUDA graphs
+    mutant("blocks: graphs outlive new values", "src/solve/solve.cpp", "    s.blocks.forget();\n", "", "*NewValuesAndOtherVectors/cuda*", seeds=[1]),
+    mutant("blocks: the host stays behind a replay", "src/solve/blocks.cpp", "    body.set_place(block.after);\n    return true;", "    if (block.graph.empty()) body.set_place(block.after);\n    return true;", "*BlocksThatCannot*/cuda*", seeds=[1]),
+    mutant("blocks: a capture that fails leaves the host where it was", "src/solve/blocks.cpp", "        why_not_ = e.what();\n    }\n    body.set_place(block.after);", "        why_not_ = e.what();\n        return;\n    }\n    body.set_place(block.after);", "*BlocksThatCannot*/cuda*", seeds=[1]),
+    mutant("plan: its stream does not wait for the caller's", "src/solve/solve.cpp", "{ ctx_.start_after(callers_); }", "{}", "*WorkIsInOrder*/cuda*", seeds=[1, 2, 3]),
+    mutant("loop: a second look sees norms again", "src/solve/loop.hpp", "for (; seen_ < status.iterations; ++seen_)", "for (seen_ = 0; seen_ < status.iterations; ++seen_)", "*LooksAroundTheRoom*/cpu*", seeds=[1]),
 ]

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "device/cuda/runtime.cuh"
+#include "device/graph.hpp"
 
 namespace tulle::inline TULLE_ABI::cuda {
 namespace {
@@ -73,6 +74,16 @@ ForkedStreams::~ForkedStreams()
         idle()[queues_[0].device].push_back({queues_[k].stream, event});
     }
     (void)cudaSetDevice(before);
+}
+
+std::shared_ptr<CUstream_st> borrow_stream(int device)
+{
+    const DeviceGuard guard(device);
+    const Lent lent = borrow(device);
+    return {lent.stream, [device, lent](CUstream_st*) {
+                const std::lock_guard lock(lending);
+                idle()[device].push_back(lent);
+            }};
 }
 
 const CudaQueue& ForkedStreams::next() { return queues_[turn_++ % queues_.size()]; }

@@ -41,6 +41,7 @@ public:
         system_.pass(BicgstabDirection<V>{p_.data(), r, v_.data(), s, status});
     }
 
+    int place() const override { return 0; }
     std::size_t bytes() const override { return 4 * shadow_.bytes() + y_.bytes() + z_.bytes() + scalars_.bytes(); }
 
 private:

@@ -26,9 +26,10 @@ void store_column(System<V>& system, const Buffer<V>& from, const DenseView<V>& 
 }
 
 template <class V>
-BlockCg<V>::BlockCg(System<V>& system, const CsrView<V>& a)
+BlockCg<V>::BlockCg(System<V>& system, const CsrView<V>& a, bool graphs)
     : system_(system),
-      product_(spmm::Plan<V>::make(system.ctx, a, {.n = block_columns, .checked = false}))
+      product_(spmm::Plan<V>::make(system.ctx, a, {.n = block_columns, .checked = false})),
+      blocks_(graphs)
 {
     const offset_t size = offset_t{a.rows} * block_columns;
     const PreconditionerPlan<V>& m = *system.preconditioner;
@@ -121,22 +122,21 @@ void BlockCg<V>::iterate()
 
 // The host's look; whether a column goes on.
 template <class V>
-bool BlockCg<V>::look(std::vector<BlockColumn>& columns, const BlockLimits& limits)
+bool BlockCg<V>::look(std::vector<BlockColumn>& columns, const BlockLimits& limits) const
 {
     std::array<Status, block_columns> status{};
     system_.ctx.run([&](const auto& q) { download(q, status_.data(), status.data(), block_columns); });
     bool on = false;
     double worst = 0;
     for (std::size_t c = 0; c < columns.size(); ++c) {
-        Status& s = status[c];
-        columns[c].history.insert(columns[c].history.end(), s.history, s.history + s.iterations);
+        const Status& s = status[c];
+        std::vector<double>& history = columns[c].history;  // begins before the first iteration
+        for (offset_t k = std::ssize(history) - 1; k < s.iterations; ++k) history.push_back(s.history[k % most_unseen]);
         columns[c].halt = s.halt;
-        s.iterations = 0;
         on = on || s.halt == Halt::none;
         if (columns[c].target > 0) worst = std::max(worst, s.norm / columns[c].target);
     }
     if (limits.observe) limits.observe(worst);
-    if (on) system_.ctx.run([&](const auto& q) { upload(q, status.data(), status_.data(), block_columns); });
     return on;
 }
 
@@ -162,7 +162,7 @@ std::vector<BlockColumn> BlockCg<V>::solve(const DenseView<const V>& b, const De
     start(columns, limits.stop);
     for (offset_t done = 0; look(columns, limits) && done < limits.stop.iterations && trace::now() < limits.deadline;) {
         const offset_t block = std::min<offset_t>(limits.check_every, limits.stop.iterations - done);
-        for (offset_t k = 0; k < block; ++k) iterate();
+        blocks_.run(system_.ctx, *this, block);
         done += block;
     }
     compute_residual(b, first, count, false);

@@ -41,15 +41,20 @@ template <class V>
 void store_column(System<V>& system, const Buffer<V>& from, const DenseView<V>& to, index_t column);
 
 template <class V>
-class BlockCg {
+class BlockCg final : private BlockBody {
 public:
-    BlockCg(System<V>& system, const CsrView<V>& a);
+    BlockCg(System<V>& system, const CsrView<V>& a, bool graphs);
 
     // Columns first, first + 1, …, at most block_columns of them; x holds first guesses if `guess`.
     std::vector<BlockColumn> solve(const DenseView<const V>& b, const DenseView<V>& x, index_t first, bool guess,
                                    const BlockLimits& limits);
-    void update_values(const CsrView<V>& a) { product_.update_values(a); }
+    void update_values(const CsrView<V>& a)
+    {
+        blocks_.forget();
+        product_.update_values(a);
+    }
     std::size_t bytes() const;
+    std::string describe_blocks() const { return blocks_.describe(*this); }
 
 private:
     template <class Op>
@@ -66,8 +71,9 @@ private:
     void compute_residual(const DenseView<const V>& b, index_t first, index_t count, bool zero);
     void precondition();
     void start(const std::vector<BlockColumn>& columns, const Stop& stop);
-    void iterate();
-    bool look(std::vector<BlockColumn>& columns, const BlockLimits& limits);
+    void iterate() override;
+    int place() const override { return 0; }
+    bool look(std::vector<BlockColumn>& columns, const BlockLimits& limits) const;
 
     System<V>& system_;
     spmm::Plan<V> product_;
@@ -77,6 +83,7 @@ private:
     Buffer<double> dots_;
     Buffer<CgScalars> scalars_;
     Buffer<Status> status_;
+    BlockGraphs blocks_;
 };
 
 }  // namespace tulle::inline TULLE_ABI::solve

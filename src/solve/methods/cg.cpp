@@ -45,6 +45,7 @@ public:
         system_.pass(CgDirection<V>{x_, z(), p_.data(), scalars_.data(), status});
     }
 
+    int place() const override { return 0; }
     std::size_t bytes() const override { return p_.bytes() + q_.bytes() + z_.bytes() + scalars_.bytes(); }
     const CgScalars* scalars() const { return scalars_.data(); }
 
@@ -88,6 +89,8 @@ public:
         first_ = false;
     }
 
+    int place() const override { return first_ ? 0 : 1; }
+    void set_place(int place) override { first_ = place == 0; }
     std::size_t bytes() const override { return u_.bytes() + m_.bytes() + 6 * w_.bytes() + scalars_.bytes(); }
 
 private:

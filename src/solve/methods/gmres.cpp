@@ -66,6 +66,8 @@ public:
         });
     }
 
+    int place() const override { return done_; }
+    void set_place(int place) override { done_ = place; }
     offset_t cycle() const override { return restart_; }
     bool keeps_x() const override { return false; }
     std::size_t bytes() const override

@@ -34,21 +34,33 @@ public:
         system_.pass(MinresScale<V>{y_.empty() ? r2_.data() : y_.data(), v_.data(), s, status});
         const auto dots = system_.multiply_with_dots(v_.data(), t_.data());
         system_.pass(MinresLanczos<V>{t_.data(), r1_.data(), r2_.data(), dots, s, status, y_.empty()});
-        std::swap(r1_, r2_);
         if (!y_.empty()) {
-            system_.precondition(r2_.data(), y_.data());
-            system_.pass(MinresPreconditioned<V>{r2_.data(), y_.data(), s, status});
+            system_.precondition(r1_.data(), y_.data());
+            system_.pass(MinresPreconditioned<V>{r1_.data(), y_.data(), s, status});
         }
         system_.pass(MinresUpdate<V>{v_.data(), w1_.data(), w2_.data(), x_, s, status});
-        std::swap(w1_, w2_);
+        swap();
     }
 
+    int place() const override { return swapped_ ? 1 : 0; }
+    void set_place(int place) override
+    {
+        if (place != this->place()) swap();
+    }
     std::size_t bytes() const override { return y_.bytes() + 6 * v_.bytes() + scalars_.bytes(); }
 
 private:
+    void swap()
+    {
+        std::swap(r1_, r2_);
+        std::swap(w1_, w2_);
+        swapped_ = !swapped_;
+    }
+
     System<V>& system_;
     Buffer<V> y_, v_, t_, r1_, r2_, w1_, w2_;
     Buffer<MinresScalars> scalars_;
+    bool swapped_ = false;  // r1, r2 and w1, w2
     V* x_ = nullptr;
 };
 

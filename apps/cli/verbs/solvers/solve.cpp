@@ -106,6 +106,7 @@ solve::Recipe recipe_of(const SolveOptions& o)
 {
     solve::Recipe recipe{.stop = {.relative = o.tolerance, .iterations = o.iterations}, .restart = o.restart};
     if (o.seconds > 0) recipe.stop.seconds = o.seconds;
+    if (o.graphs == "never") recipe.graphs = solve::Graphs::never;
     try {
         if (!o.method.empty()) recipe.method = solve::parse_method(o.method);
         if (!o.preconditioner.empty()) recipe.preconditioner = solve::parse_preconditioner(o.preconditioner);
