@@ -102,6 +102,7 @@ struct Select {
     index_t recover = 0;                  ///< rows that lost too much get their largest back, up to so many; 0: none
     double recover_share = 0;             ///< too much: less than this share of the sum of magnitudes is left
     Triangle triangle = Triangle::whole;  ///< entries elsewhere go first of all
+    double negligible = 0;                ///< multiply_select(): a product may count less by so much, see there
 };
 
 /// The entries of A that a selection keeps, in the order of A.
@@ -120,6 +121,10 @@ Csr<V> select(const Context& ctx, const Csr32View<V>& a, const Select& selection
 /// entries for each thread and, where rows of B are used often, a copy of B of at most twice its size; a GPU computes A
 /// B by ranges of rows that fit `budget`. Beside those, the memory is that of the result twice. Rows are sorted; sums
 /// are in the order of A's nonzeros.
+///
+/// Where `negligible` is above zero, the CPU adds in fixed point, over plus_times, with floats that are not negative, a
+/// threshold and a rule beside it: a sum of n products is smaller than the exact one by less than n x negligible, apart
+/// from the roundings of the products, and does not depend on the order of the nonzeros.
 /// @param ctx where the arrays are and the work is done.
 /// @param semiring of the product; on a GPU plus_times.
 /// @param a the matrix A.
@@ -235,6 +240,7 @@ struct ClusterOptions {
     index_t recover = 1400;      ///< -R: rows that lost too much get so many back; 0: none
     double recover_share = 0.9;  ///< -pct: too much: less than this share is left
     int iterations = 10000;      ///< -L: at most
+    double negligible = 1e-4;    ///< CPU: a product may count less by so much, as a share of `prune`; 0: sums of floats
     std::size_t budget = 0;      ///< GPU: bytes that an expansion may hold beside its matrix; 0: half of what is free
     std::function<void(const ClusterStep&)> progress = {};  ///< called after every iteration; may be empty
 };
@@ -250,8 +256,10 @@ struct Clusters {
 
 /// Markov clustering (van Dongen 2008, doi:10.1137/040608635) as the program mcl does it: expand (the square of the
 /// matrix), prune, inflate (powers of the entries, rows scaled to add up to 1), until nothing changes. Values are
-/// float, as mcl's. Self loops are replaced by the largest weight of their vertex; an edge that is stored twice has the
-/// sum of its weights. A vertex between clusters goes to the one with the smallest attractor.
+/// float, as mcl's. On a CPU sums are in fixed point (see multiply_select()), so that weights that are equal because
+/// the graph is symmetric stay equal, as mcl's sums in double do; a GPU adds in float. Self loops are replaced by the
+/// largest weight of their vertex; an edge that is stored twice has the sum of its weights. A vertex between clusters
+/// goes to the one with the smallest attractor.
 ///
 /// The square is never held: see multiply_select(). The memory is that of two pruned matrices, each at most about
 /// 8 bytes x vertices x max(select, recover), of a copy of one on the CPU, and the arrays of the threads.

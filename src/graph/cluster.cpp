@@ -31,6 +31,8 @@ void require_options(const ClusterOptions& o)
                         [&] { return concat("inflation must be above 1 and at most 30, and is ", o.inflation); });
     require<ValueError>(o.prune >= 0 && o.prune < 1,
                         [&] { return concat("prune must be in 0 … 1, and is ", o.prune); });
+    require<ValueError>(o.negligible >= 0 && o.negligible < 1,
+                        [&] { return concat("negligible must be in 0 … 1, and is ", o.negligible); });
     require<ValueError>(o.iterations >= 1, "there must be one iteration at least");
 }
 
@@ -190,7 +192,8 @@ Clusters cluster(const Context& ctx, const AnyCsr<double>& given, const ClusterO
     const Select selection{.threshold = options.prune,
                            .most_per_row = options.select,
                            .recover = options.recover,
-                           .recover_share = options.recover_share};
+                           .recover_share = options.recover_share,
+                           .negligible = options.negligible * options.prune};
     const Csr<double> tidy = sum_duplicates(ctx, a), here = to_host(ctx, tidy.view());
     const Context host = ctx.backend() == Backend::cpu ? ctx : Context::cpu(ctx.host().threads);
     const Csr<float> numbered = walks(ctx.host(), here.view());

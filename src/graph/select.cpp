@@ -21,6 +21,7 @@ void require_selection(const Select& s)
 {
     require<ValueError>(s.threshold >= 0 && s.most_per_row >= 0 && s.recover >= 0,
                         "threshold, most_per_row and recover of a selection must not be negative");
+    require<ValueError>(s.negligible >= 0, "negligible of a selection must not be negative");
     require<ValueError>(s.recover_share >= 0 && s.recover_share <= 1,
                         [&] { return concat("recover_share must be in 0 … 1, and is ", s.recover_share); });
 }
@@ -144,8 +145,8 @@ Csr<V> multiply_select(const Context& ctx, Semiring semiring, const CsrView<V>& 
     require_product(ctx, a, b);
     require_selection(selection);
     if (ctx.backend() == Backend::cpu)
-        return multiply_select_rows(ctx.for_work(a.nonzeros + b.nonzeros).host(), semiring, a, b,
-                                    rule_of<V>(selection));
+        return multiply_select_rows(ctx.for_work(a.nonzeros + b.nonzeros).host(), semiring, a, b, rule_of<V>(selection),
+                                    selection.negligible);
     require<NotBuilt>(
         semiring == Semiring::plus_times,
         [&] { return concat("a product with a selection over ", to_text(semiring), " runs on the CPU only"); },

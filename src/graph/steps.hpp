@@ -53,10 +53,10 @@ template <class V>
 void fill_selected(const CudaQueue& q, const CsrView<V>& a, const Rule<V>& rule, const KeyOf<V>* cutoff,
                    const offset_t* row_begin, index_t* col, V* value);
 
-// select(A B) row by row.
+// select(A B) row by row. Products below `negligible` may be left out.
 template <class V>
 Csr<V> multiply_select_rows(const CpuQueue& q, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
-                            const Rule<V>& rule);
+                            const Rule<V>& rule, double negligible);
 
 // Rows scaled to add up to 1; chaos[i]: (largest - sum of squares) x entries of row i then; their entries to a power,
 // and scaled again.

@@ -8,10 +8,12 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <span>
 
 #include "support/backends.hpp"
 #include "support/battery.hpp"
+#include "tulle/convert.hpp"
 #include "tulle/graph.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/text.hpp"
@@ -171,6 +173,72 @@ TEST(Select, AddsFourEntriesAtATime)
     }
 }
 
+// Values of 1 and below, by powers of two, in a full matrix.
+HostCsr<float> of_many_sizes(index_t rows, index_t cols, int seed)
+{
+    auto m = matrix_where<float>(rows, cols, Values::integers, static_cast<unsigned>(seed),
+                                 [](index_t, index_t) { return true; });
+    for (std::size_t k = 0; k < m.value.size(); ++k)
+        m.value[k] = std::ldexp(1.0f + 0.01f * static_cast<float>(k % 7), -static_cast<int>((k * 5 + k / 11) % 23));
+    return m;
+}
+
+// Every sum is below the exact one by less than its products times what is negligible.
+void compare_negligible(const HostCsr<float>& a, const HostCsr<float>& b, const Select& s)
+{
+    const Context c = Context::cpu(2);
+    const auto whole = host_of(c, spgemm::multiply(c, a.view(), b.view()));
+    const auto got = host_of(c, multiply_select(c, Semiring::plus_times, a.view(), b.view(), s)).entries();
+    const double most = s.negligible * static_cast<double>(a.cols);
+    std::size_t at = 0, less = 0;
+    for (const auto& [i, j, v] : whole.entries()) {
+        const bool is_kept = at < got.size() && std::get<0>(got[at]) == i && std::get<1>(got[at]) == j;
+        const double exact = static_cast<double>(v), rounding = exact * 1e-5;
+        if (!is_kept) {
+            EXPECT_LT(exact, s.threshold + most + rounding) << i << ", " << j;
+            continue;
+        }
+        const double sum = static_cast<double>(std::get<2>(got[at++]));
+        EXPECT_LE(sum, exact + rounding);
+        EXPECT_GE(sum, exact - most - rounding);
+        less += sum < exact - rounding;
+    }
+    EXPECT_EQ(at, got.size());
+    EXPECT_GT(less, got.size() / 2);  // small products are left out
+}
+
+TEST(Select, LeavesOutWhatIsNegligible)
+{
+    const Select s{.threshold = 1, .most_per_row = 1000, .negligible = 1e-3};
+    compare_negligible(of_many_sizes(150, 150, 1), of_many_sizes(150, 271, 2), s);  // four entries at a time
+    compare_negligible(of_many_sizes(20, 150, 1), of_many_sizes(150, 33, 2), s);
+    auto few = matrix_where<float>(150, 3000, Values::integers, 3,
+                                   [](index_t i, index_t j) { return j % 50 < 2 && j / 50 == i % 20; });
+    for (float& v : few.value) v = 1.0f / 3;
+    compare_negligible(of_many_sizes(3, 150, 1), few, {.threshold = 1e-3, .most_per_row = 1000, .negligible = 2e-4});
+}
+
+// The order of the nonzeros changes sums of floats, and none in fixed point.
+TEST(Select, FixedPointHasNoOrder)
+{
+    const Context c = Context::cpu(1);
+    const auto a = of_many_sizes(150, 150, 1), b = of_many_sizes(150, 271, 2);
+    std::vector<index_t> rows(150), backwards(150);
+    std::iota(rows.begin(), rows.end(), 0);
+    std::reverse_copy(rows.begin(), rows.end(), backwards.begin());
+    std::vector<index_t> cols(271);
+    std::iota(cols.begin(), cols.end(), 0);
+    const Csr<float> turned_a = permute(c, a.view(), rows, backwards), turned_b = permute(c, b.view(), backwards, cols);
+    const auto product = [&](const CsrView<float>& x, const CsrView<float>& y, double negligible) {
+        const Select s{.threshold = 1e-2, .most_per_row = 1000, .negligible = negligible};
+        return host_of(c, multiply_select(c, Semiring::plus_times, x, y, s)).value;
+    };
+    EXPECT_EQ(product(a.view(), b.view(), 1e-6), product(turned_a.view(), turned_b.view(), 1e-6));
+    EXPECT_NE(product(a.view(), b.view(), 0), product(turned_a.view(), turned_b.view(), 0));
+    // Sums that integers of this quantum do not hold are sums of floats.
+    EXPECT_EQ(product(a.view(), b.view(), 1e-12), product(a.view(), b.view(), 0));
+}
+
 // Rows as long as a step of the search and one more or less, and no rows or columns at all. Where no value is negative,
 // the sum of a row is known before; one negative value or one that is not finite, and it is not.
 template <class V>
@@ -270,6 +338,7 @@ TEST_P(SelectOn, RefusesWhatDoesNotFit)
     EXPECT_THROW(select(c, a.view(), {.threshold = -1}), ValueError);
     EXPECT_THROW(select(c, a.view(), {.threshold = std::nan("")}), ValueError);
     EXPECT_THROW(select(c, a.view(), {.recover_share = 2}), ValueError);
+    EXPECT_THROW(select(c, a.view(), {.negligible = -1}), ValueError);
     EXPECT_THROW(multiply_select(c, Semiring::plus_times, a.view(), a.view(), {}), ShapeError);
 }
 

@@ -11,21 +11,24 @@
 
 #include "base/vector.hpp"
 #include "graph/cpu/key_row.hpp"
+#include "graph/cpu/sums.hpp"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace tulle::inline TULLE_ABI::graph {
 
-template <class V>
+template <class V, class Sums>
 class DenseRow {
 public:
     using Key = KeyOf<V>;
-    static constexpr int lanes = 4;  // the array is as long as a multiple of this, with zeros behind the columns
+    static constexpr int lanes =
+        sums_at_once;  // the array is as long as a multiple of this, with zeros behind the columns
 
     // keys, list: room for as many as there are places; mass: the sum of all magnitudes, if it is known.
-    DenseRow(const V* sum, offset_t places, const Rule<V>& rule, Key* keys, index_t* list, std::optional<double> mass)
-        : sum_(sum),
+    DenseRow(const Sums& sums, offset_t places, const Rule<V>& rule, Key* keys, index_t* list,
+             std::optional<double> mass)
+        : sums_(sums),
           places_(places),
           threshold_(rule.threshold),
           keys_{keys, 0},
@@ -58,7 +61,7 @@ public:
         if (cutoff < listed_from_) collect(cutoff);
         offset_t n = 0;
         for (offset_t k = 0; k < keys_.entries; ++k)
-            if (key_of(sum_[list_[k]]) >= cutoff) list_[n++] = list_[k];
+            if (key_of(sums_.value(list_[k])) >= cutoff) list_[n++] = list_[k];
         return n;
     }
 
@@ -69,10 +72,7 @@ private:
     static constexpr offset_t block = 8 * lanes;
 
     // Keys have no sign bit: the order of signed integers is theirs.
-    Ints keys_at(offset_t j) const
-    {
-        return simd::bits_as<Ints>(simd::load<lanes>(sum_ + j)) & static_cast<Int>(~Key{0} >> 1);
-    }
+    Ints keys_at(offset_t j) const { return simd::bits_as<Ints>(sums_.values(j)) & static_cast<Int>(~Key{0} >> 1); }
     template <class Visit>
     static void visit_where(const Ints& flags, offset_t j, Visit&& visit)
     {
@@ -109,7 +109,7 @@ private:
         keys_.entries = 0;
         for_each_at_least(cutoff, [&](offset_t j) {
             list_[keys_.entries] = static_cast<index_t>(j);
-            keys_.key[keys_.entries++] = key_of(sum_[j]);
+            keys_.key[keys_.entries++] = key_of(sums_.value(j));
         });
     }
     void find_above(double mass)
@@ -148,7 +148,7 @@ private:
         return (Sum(of[0]) + Sum(of[1])) + (Sum(of[2]) + Sum(of[3]));
     }
 
-    const V* sum_;
+    Sums sums_;
     offset_t places_;
     Key threshold_;
     KeyRow<V> keys_;

@@ -12,9 +12,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <exception>
 #include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,7 @@
 #include "graph/cpu/dense_row.hpp"
 #include "graph/cpu/key_row.hpp"
 #include "graph/cpu/rows.hpp"
+#include "graph/cpu/sums.hpp"
 #include "graph/semirings.hpp"
 #include "graph/steps.hpp"
 #include "prim/scan.hpp"
@@ -33,6 +36,7 @@ namespace tulle::inline TULLE_ABI::graph {
 namespace {
 
 constexpr int rows_at_a_time = 16;
+constexpr offset_t rows_ahead = 2;  // whose first blocks are prefetched
 constexpr offset_t entries_of_block = offset_t{1} << 13;
 // The array is searched as a whole where this many times the products are more than its places (reasoned: a place
 // takes an eighth of an addition in a random place).
@@ -45,18 +49,21 @@ struct Workspace {
     index_t* mark;  // row + 1 where there has been a product
     index_t* list;  // columns of the row
     KeyOf<V>* key;
+    std::int32_t* fixed;  // as sum, for sums in fixed point
 };
 
 template <class V>
 class Workspaces {
 public:
-    Workspaces(const CpuQueue& q, index_t cols)
+    Workspaces(const CpuQueue& q, index_t cols, const Quantum<V>& quantum)
         : places_(round_up(offset_t{cols}, offset_t{block_cols})),
           sum_(q, places_ * q.threads),
           mark_(q, places_ * q.threads),
           list_(q, places_ * q.threads),
-          key_(q, places_ * q.threads)
+          key_(q, places_ * q.threads),
+          fixed_(q, quantum.value() > 0 ? places_ * q.threads : 0)
     {
+        fill_zero(q, fixed_.data(), fixed_.size());
         fill_zero(q, sum_.data(), sum_.size());
         fill_zero(q, mark_.data(), mark_.size());
     }
@@ -64,7 +71,8 @@ public:
     Workspace<V> of(offset_t thread)
     {
         const offset_t at = thread * places_;
-        return {sum_.data() + at, mark_.data() + at, list_.data() + at, key_.data() + at};
+        return {sum_.data() + at, mark_.data() + at, list_.data() + at, key_.data() + at,
+                fixed_.size() > 0 ? fixed_.data() + at : nullptr};
     }
 
 private:
@@ -72,39 +80,44 @@ private:
     Buffer<V> sum_;
     Buffer<index_t> mark_, list_;
     Buffer<KeyOf<V>> key_;
+    Buffer<std::int32_t> fixed_;
 };
 
 // Sums of row i with marks; how many columns there are, in the list.
-template <class S, class V>
-offset_t add_marked(const CsrView<V>& a, const CsrView<V>& b, index_t i, const Workspace<V>& work)
+template <class V, class Sums>
+offset_t add_marked(const CsrView<V>& a, const CsrView<V>& b, index_t i, const Workspace<V>& work, const Sums& sums)
 {
     offset_t n = 0;
-    for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p)
+    for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p) {
+        const V factor = sums.scaled(a.value[p]);
         for (offset_t r = b.row_begin[a.col[p]]; r < b.row_begin[a.col[p] + 1]; ++r) {
             const index_t j = b.col[r];
-            const V product = S::times(a.value[p], b.value[r]);
-            if (work.mark[j] == i + 1) work.sum[j] = S::add(work.sum[j], product);
+            if (work.mark[j] == i + 1) sums.add(j, factor, b.value[r]);
             else {
                 work.mark[j] = i + 1;
-                work.sum[j] = product;
+                sums.set(j, factor, b.value[r]);
                 work.list[n++] = j;
             }
         }
+    }
     return n;
 }
 
-// The same for plain sums with many products, without marks and list.
-template <class V>
-void add_unmarked(const CsrView<V>& a, const CsrView<V>& b, const Bcsr<V>& blocks, index_t i, V* sum)
+// The same for plain sums with many products, without marks and list; all: of blocks, none is left out.
+template <class V, class Sums>
+void add_unmarked(const CsrView<V>& a, const CsrView<V>& b, const Bcsr<V>& blocks, index_t i, const Sums& sums,
+                  bool all)
 {
-    for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p) {
-        const V factor = a.value[p];
-        if (blocks.is_made() && std::isfinite(factor)) {
-            add_block_row(blocks, a.col[p], factor, sum);
+    const offset_t last = a.row_begin[i + 1];
+    for (offset_t p = a.row_begin[i]; p < last; ++p) {
+        if (blocks.is_made() && p + rows_ahead < last) blocks.prefetch(a.col[p + rows_ahead]);
+        if (blocks.is_made() && std::isfinite(a.value[p])) {
+            add_block_row(blocks, a.col[p], a.value[p], sums, all);
             continue;
         }
+        const V factor = sums.scaled(a.value[p]);
         const offset_t end = b.row_begin[a.col[p] + 1];
-        for (offset_t r = b.row_begin[a.col[p]]; r < end; ++r) sum[b.col[r]] += factor * b.value[r];
+        for (offset_t r = b.row_begin[a.col[p]]; r < end; ++r) sums.add(b.col[r], factor, b.value[r]);
     }
 }
 
@@ -226,57 +239,58 @@ private:
 };
 
 // The sums of the columns in the list, which are zero afterwards.
-template <class V>
-void store_row(int thread, index_t i, const Workspace<V>& work, offset_t stay, KeptRows<V>& kept)
+template <class V, class Sums>
+void store_row(int thread, index_t i, const Workspace<V>& work, const Sums& sums, offset_t stay, KeptRows<V>& kept)
 {
     const auto [col, value] = kept.add(thread, i, stay);
     for (offset_t k = 0; k < stay; ++k) {
         col[k] = work.list[k];
-        value[k] = std::exchange(work.sum[col[k]], V(0));
+        value[k] = sums.take(col[k]);
     }
 }
 
 // What the rule keeps of a row whose columns are in the list, in ascending order.
-template <class V>
-void keep_listed(const Rule<V>& rule, int thread, index_t i, const Workspace<V>& work, offset_t listed,
-                 KeptRows<V>& kept)
+template <class V, class Sums>
+void keep_listed(const Rule<V>& rule, int thread, index_t i, const Workspace<V>& work, const Sums& sums,
+                 offset_t listed, KeptRows<V>& kept)
 {
     offset_t n = 0;
     for (offset_t k = 0; k < listed; ++k)
-        if (rule.is_inside(i, work.list[k])) work.key[n++] = key_of(work.sum[work.list[k]]);
+        if (rule.is_inside(i, work.list[k])) work.key[n++] = key_of(sums.value(work.list[k]));
     KeyRow<V> row{work.key, n};
     const KeyOf<V> cutoff = cutoff_of(rule, row);
     offset_t stay = 0;
     for (offset_t k = 0; k < listed; ++k) {
         const index_t j = work.list[k];
-        if (rule.is_inside(i, j) && key_of(work.sum[j]) >= cutoff) work.list[stay++] = j;
-        else work.sum[j] = V(0);
+        if (rule.is_inside(i, j) && key_of(sums.value(j)) >= cutoff) work.list[stay++] = j;
+        else sums.take(j);
     }
     std::sort(work.list, work.list + stay);
-    store_row(thread, i, work, stay, kept);
+    store_row(thread, i, work, sums, stay, kept);
 }
 
 // The same of the whole array.
-template <class V>
-void keep_summed(const Rule<V>& rule, int thread, index_t i, const Workspace<V>& work, offset_t places,
-                 std::optional<double> mass, KeptRows<V>& kept)
+template <class V, class Sums>
+void keep_summed(const Rule<V>& rule, int thread, index_t i, const Workspace<V>& work, const Sums& sums,
+                 offset_t places, std::optional<double> mass, KeptRows<V>& kept)
 {
-    DenseRow<V> row(work.sum, places, rule, work.key, work.list, mass);
-    store_row(thread, i, work, row.keep(cutoff_of(rule, row)), kept);
-    std::fill_n(work.sum, places, V(0));
+    DenseRow<V, Sums> row(sums, places, rule, work.key, work.list, mass);
+    store_row(thread, i, work, sums, row.keep(cutoff_of(rule, row)), kept);
+    sums.clear(places);
 }
 
 // One row after the other, in arrays of their threads.
 template <class S, class V>
 class SelectedRows {
 public:
-    SelectedRows(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rule<V>& rule)
+    SelectedRows(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rule<V>& rule, double negligible)
         : a_(a),
           b_(b),
           rule_(rule),
           is_plain_(std::is_same_v<S, PlusTimes<V>> && rule.threshold > 0 && rule.triangle == Triangle::whole),
-          workspaces_(q, b.cols),
-          blocks_(is_plain_ ? make_bcsr(q, b, products_of(q, a, b)) : Bcsr<V>{}),
+          quantum_(is_plain_ ? negligible : 0),
+          workspaces_(q, b.cols, quantum_),
+          blocks_(is_plain_ ? make_bcsr(q, b, products_of(q, a, b), quantum_) : Bcsr<V>{}),
           row_sums_(is_plain_ && !rule.is_cutoff_fixed() ? RowSums<V>(q, a, b) : RowSums<V>()),
           kept_(q, a.rows)
     {}
@@ -284,17 +298,29 @@ public:
     void compute(int thread, index_t i)
     {
         const Workspace<V> work = workspaces_.of(thread);
-        if (is_plain_ && places_per_product * products_of(a_, b_, i) >= b_.cols) {
-            add_unmarked(a_, b_, blocks_, i, work.sum);
-            keep_summed(rule_, thread, i, work, workspaces_.places(), row_sums_.of(a_, i), kept_);
-        } else keep_listed(rule_, thread, i, work, add_marked<S>(a_, b_, i, work), kept_);
+        const std::optional<double> mass = row_sums_.of(a_, i);
+        if constexpr (std::is_same_v<V, float>)
+            if (quantum_.holds(mass))
+                return compute(thread, i, work, FixedSums<V>{work.fixed, quantum_.per_one()}, mass, false);
+        compute(thread, i, work, PlainSums<S, V>{work.sum}, mass, true);
     }
     Csr<V> join() { return kept_.join(a_.rows, b_.cols); }
 
 private:
+    template <class Sums>
+    void compute(int thread, index_t i, const Workspace<V>& work, const Sums& sums, std::optional<double> mass,
+                 bool all)
+    {
+        if (is_plain_ && places_per_product * products_of(a_, b_, i) >= b_.cols) {
+            add_unmarked(a_, b_, blocks_, i, sums, all);
+            keep_summed(rule_, thread, i, work, sums, workspaces_.places(), mass, kept_);
+        } else keep_listed(rule_, thread, i, work, sums, add_marked(a_, b_, i, work, sums), kept_);
+    }
+
     CsrView<V> a_, b_;
     Rule<V> rule_;
     bool is_plain_;
+    Quantum<V> quantum_;
     Workspaces<V> workspaces_;
     Bcsr<V> blocks_;
     RowSums<V> row_sums_;
@@ -302,9 +328,10 @@ private:
 };
 
 template <class S, class V>
-Csr<V> multiply_select_over(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rule<V>& rule)
+Csr<V> multiply_select_over(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Rule<V>& rule,
+                            double negligible)
 {
-    SelectedRows<S, V> rows(q, a, b, rule);
+    SelectedRows<S, V> rows(q, a, b, rule, negligible);
     std::exception_ptr failed;
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = 0; i < a.rows; ++i) {
@@ -323,14 +350,15 @@ Csr<V> multiply_select_over(const CpuQueue& q, const CsrView<V>& a, const CsrVie
 
 template <class V>
 Csr<V> multiply_select_rows(const CpuQueue& q, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
-                            const Rule<V>& rule)
+                            const Rule<V>& rule, double negligible)
 {
-    return with_semiring<V>(semiring, [&](auto s) { return multiply_select_over<decltype(s)>(q, a, b, rule); });
+    return with_semiring<V>(semiring,
+                            [&](auto s) { return multiply_select_over<decltype(s)>(q, a, b, rule, negligible); });
 }
 
 template Csr<float> multiply_select_rows(const CpuQueue&, Semiring, const CsrView<float>&, const CsrView<float>&,
-                                         const Rule<float>&);
+                                         const Rule<float>&, double);
 template Csr<double> multiply_select_rows(const CpuQueue&, Semiring, const CsrView<double>&, const CsrView<double>&,
-                                          const Rule<double>&);
+                                          const Rule<double>&, double);
 
 }  // namespace tulle::inline TULLE_ABI::graph
