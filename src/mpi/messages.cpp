@@ -204,8 +204,8 @@ void Messages::look_for_silence(std::string_view phase, double seconds, double& 
     if (seconds < ask_at) return;
     const std::vector<int> peers = awaited();
     if (ask_at > limit) {
-        const auto silent = std::find_if(peers.begin(), peers.end(),
-                                         [&](int peer) { return !state.questions.has_answered(peer); });
+        const auto silent =
+            std::find_if(peers.begin(), peers.end(), [&](int peer) { return !state.questions.has_answered(peer); });
         if (silent != peers.end()) give_up(phase, *silent, "", seconds);
         if (seconds > circle * limit) give_up(phase, peers.front(), " and waits itself", seconds);
     }

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// NCCL by its functions' names. Calls that wait for other ranks run in a thread, so that the wait has an end: to connect,
-// and the first exchange of a plan.
+// NCCL by its functions' names. Calls that wait for other ranks run in a thread, so that the wait has an end: to
+// connect, and the first exchange of a plan.
 #include "mpi/nccl.hpp"
 
 #include <dlfcn.h>
@@ -129,7 +129,8 @@ bool run_within(double seconds, const std::function<void()>& f)
         shared->ended.notify_all();
     }).detach();
     std::unique_lock lock(shared->mutex);
-    if (!shared->ended.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return shared->done; })) return false;
+    if (!shared->ended.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return shared->done; }))
+        return false;
     if (shared->thrown) std::rethrow_exception(shared->thrown);
     return true;
 }
@@ -173,8 +174,8 @@ std::string nccl_version()
 {
     const int version = the_nccl().version;
     require<NotBuilt>(
-        version >= oldest_nccl,
-        [&] { return concat("NCCL ", version_text(version), " is too old"); }, "version 2.7 or newer is needed");
+        version >= oldest_nccl, [&] { return concat("NCCL ", version_text(version), " is too old"); },
+        "version 2.7 or newer is needed");
     return version_text(version);
 }
 
@@ -235,9 +236,7 @@ std::string NcclRanks::fault() const
     return result == nccl_success || result == nccl_in_progress ? "" : the_nccl().text_of(result);
 }
 
-NcclMessages::NcclMessages(const Cluster& cluster)
-    : cluster_(cluster),
-      mark_(make_mark(cluster.state().nccl->device()))
+NcclMessages::NcclMessages(const Cluster& cluster) : cluster_(cluster), mark_(make_mark(cluster.state().nccl->device()))
 {}
 
 void NcclMessages::add_send(const void* data, std::size_t bytes, int to)

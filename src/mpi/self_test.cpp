@@ -32,7 +32,8 @@ constexpr std::array<std::size_t, 3> trial_bytes{64, std::size_t{1} << 16, std::
 // What launchers tell their processes; the child is a job of its own. Settings of the user stay.
 bool is_of_launcher(std::string_view variable)
 {
-    for (const std::string_view kept : {"OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_mpi_", "OMPI_MCA_opal_"})
+    for (const std::string_view kept :
+         {"OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_mpi_", "OMPI_MCA_opal_"})
         if (variable.starts_with(kept)) return false;
     for (const std::string_view launcher :
          {"OMPI_", "PMIX_", "PMI_", "PRTE_", "ORTE_", "HYDRA_", "HYDI_", "MPI_LOCAL", "SLURM_"})
@@ -146,7 +147,8 @@ void try_transfer_on(const Queue& q, Transport& transport, int to, int from, std
 {
     const auto mine = trial_numbers(transport.rank(), bytes), expected = trial_numbers(from, bytes);
     std::vector<unsigned char> got(bytes);
-    Buffer<unsigned char> out(q.memory, plain_place(q), std::ssize(mine)), in(q.memory, plain_place(q), std::ssize(got));
+    Buffer<unsigned char> out(q.memory, plain_place(q), std::ssize(mine)),
+        in(q.memory, plain_place(q), std::ssize(got));
     upload(q, mine.data(), out.data(), out.size());
     fill_bytes(q, in.data(), 0, bytes);
     synchronize(q);
@@ -159,7 +161,8 @@ void try_transfer_on(const Queue& q, Transport& transport, int to, int from, std
         wait_for_both(sent, received, from, seconds);
     }
     download(q, in.data(), got.data(), in.size());
-    require<ValueError>(got == expected, [&] { return concat("other data came from rank ", from, " than it had sent"); });
+    require<ValueError>(got == expected,
+                        [&] { return concat("other data came from rank ", from, " than it had sent"); });
 }
 
 }  // namespace

@@ -18,7 +18,8 @@
 namespace tulle::inline TULLE_ABI::mpi {
 namespace {
 
-// Below, messages are staged: one copy takes all of them, while MPI and NCCL handle each by itself (docs/design/mpi.md).
+// Below, messages are staged: one copy takes all of them, while MPI and NCCL handle each by itself
+// (docs/design/mpi.md).
 constexpr std::size_t shortest_direct = std::size_t{1} << 16;
 constexpr double test_seconds = 20, connect_seconds = 60;
 
@@ -46,7 +47,8 @@ std::optional<Way> wished_way(Backend backend, bool alone = false)
         if (to_text(way) == wish) return way;
         possible += concat(", ", to_text(way));
     }
-    if (alone && std::any_of(all_ways.begin(), all_ways.end(), [&](const Named& n) { return n.name == wish; })) return {};
+    if (alone && std::any_of(all_ways.begin(), all_ways.end(), [&](const Named& n) { return n.name == wish; }))
+        return {};
     throw ValueError(concat("TULLE_TRANSPORT is '", wish, "', which ranks on ",
                             backend == Backend::cpu ? "CPUs" : "GPUs", " do not have"),
                      concat("possible here: ", possible));
@@ -114,7 +116,8 @@ std::string connect_nccl(const Cluster& cluster)
     if (std::string why = why_not(cluster, prepare); !why.empty()) return why;
     broadcast_bytes(cluster, "choice of transport", &id, sizeof id, 0);
     std::string why = why_not(cluster, [&] {
-        state.nccl = NcclRanks::connect(id, cluster.rank(), cluster.ranks(), gpu.device, limit_of(cluster, connect_seconds));
+        state.nccl =
+            NcclRanks::connect(id, cluster.rank(), cluster.ranks(), gpu.device, limit_of(cluster, connect_seconds));
     });
     if (why.empty())
         why = why_not(cluster, [&] {
@@ -136,8 +139,7 @@ std::string try_gpu_aware(const Cluster& cluster)
     const double seconds = limit_of(cluster, test_seconds);
     const auto in_child = [&] {
         if (first - seats.begin() != cluster.rank()) return;
-        const std::string why =
-            why_not_gpu_aware(transport.self_test_program(), gpu.device, transport.name(), seconds);
+        const std::string why = why_not_gpu_aware(transport.self_test_program(), gpu.device, transport.name(), seconds);
         require<DeviceError>(why.empty(), [&] { return why; });
     };
     if (std::string why = why_not(cluster, in_child); !why.empty()) return why;
@@ -215,7 +217,8 @@ void choose_way(const Cluster& cluster)
     const Backend backend = state.ctx.backend();
     const bool alone = cluster.ranks() == 1;
     const std::optional<Way> wish = wished_way(backend, alone);
-    if (backend == Backend::cpu) return use(state, Way::host, wish ? "TULLE_TRANSPORT asks for it" : "ranks work on CPUs");
+    if (backend == Backend::cpu)
+        return use(state, Way::host, wish ? "TULLE_TRANSPORT asks for it" : "ranks work on CPUs");
     if (alone && wish != Way::nccl) return use(state, Way::staged, "one rank sends nothing");
     require_one_wish(cluster, wish);
     if (wish) return use_wish(cluster, *wish);
@@ -224,10 +227,10 @@ void choose_way(const Cluster& cluster)
         const std::string why = try_way(cluster, way);
         if (why.empty())
             return use(state, way,
-                       concat(reason_for(way), "; staged below ", human_bytes(shortest_direct), " a message"));
-        reasons += concat(reasons.empty() ? "" : "; ", to_text(way), ": ", why);
+                       concat(reason_for(way), "; staged below ", human_bytes(shortest_direct), " a message", reasons));
+        reasons += concat("; ", to_text(way), ": ", why);
     }
-    use(state, Way::staged, reasons);
+    use(state, Way::staged, reasons.substr(2));
 }
 
 Way way_of(const Cluster& cluster, Backend backend, std::size_t longest)
