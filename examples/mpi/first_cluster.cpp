@@ -26,6 +26,7 @@ bool run(const char* file)
 
 int main(int argc, char** argv)
 {
+    if (const int code = tulle::mpi::answer_self_test(argc, argv); code >= 0) return code;
     MPI_Init(&argc, &argv);
     const bool solved = run(argc > 1 ? argv[1] : "A.mtx");
     MPI_Finalize();  // after all of it is gone

@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
@@ -51,22 +52,51 @@ public:
     virtual void start(Request request) = 0;
     /// Whether a started message has arrived or its data may be changed again. Does not wait.
     virtual bool test(Request request) = 0;
-    /// Ends the use of a request that is not under way.
+    /// Ends the use of a request; a message that is under way is given up.
     virtual void release(Request request) noexcept = 0;
+    /// The program that tries in a process of its own whether device memory can be sent (docs/mpi.md): a path, or a
+    /// name that is looked for beside this program, then on the PATH. Empty: device memory is never given.
+    virtual std::string self_test_program() const { return {}; }
     /// Ends all processes with this exit code.
     [[noreturn]] virtual void abort(int code) = 0;
 };
 
-/// How the contents of messages get from the memory of a rank to MPI.
+/// How the contents of messages get from the memory of a rank to others.
 struct TransportChoice {
-    std::string name;  ///< "host": from host memory; "staged": from a GPU through page-locked host memory
-    std::string why;   ///< one sentence
+    /// "host": from host memory; "staged": from a GPU through page-locked host memory; "gpu-aware": MPI is given device
+    /// memory; "nccl": by NCCL from GPU to GPU.
+    std::string name;
+    std::string why;  ///< one sentence
 };
 
-/// How messages of ranks on a backend travel. The environment variable TULLE_TRANSPORT may name it: "auto" (as if it
-/// were not set), "host" for ranks on CPUs, "staged" for ranks on GPUs. Local.
-/// @throws ValueError (with what is possible) if it names something else.
-TULLE_API TransportChoice choose_transport(Backend backend);
+/// What this machine has, without asking other ranks.
+struct TransportState {
+    std::string name;     ///< as in TransportChoice
+    bool usable = false;  ///< whether it can be used here
+    std::string why;      ///< one sentence: what it needs, or why it cannot be used
+};
+
+/// The transports of ranks on a backend, the preferred one first. NCCL is loaded and the self-test of GPU-aware MPI is
+/// run, once a process. The environment variable TULLE_TRANSPORT may name one for all clusters; "auto" is as if it were
+/// not set. Local.
+/// @param backend where ranks work.
+/// @param self_test as Transport::self_test_program().
+/// @throws ValueError (with what is possible) if TULLE_TRANSPORT names another one.
+TULLE_API std::vector<TransportState> transports(Backend backend, const std::string& self_test = "tulle-mpi");
+
+/// What a child process finds out about device memory in messages; its exit code.
+enum class SelfTest : int {
+    passed = 0,         ///< messages of a few and of many bytes came back as they were sent
+    wrong_data = 1,     ///< something else came back
+    other_library = 2,  ///< the program was built with another MPI
+    failed = 3          ///< MPI or CUDA reported an error
+};
+
+/// The child's side of the self-test: sends device memory to itself. tulle::mpi::answer_self_test() calls it.
+/// @param transport of one rank.
+/// @param device number of the GPU.
+/// @param library name() of the transport that is to be judged; empty: any.
+TULLE_API SelfTest self_test(Transport& transport, int device, const std::string& library) noexcept;
 
 /// Options of a cluster.
 struct ClusterOptions {
@@ -98,7 +128,9 @@ public:
     /// @param transport how messages travel; tulle/mpi.hpp makes one.
     /// @param ctx where this rank works: all ranks on CPUs, or all on GPUs.
     /// @param options see ClusterOptions.
-    /// @throws ValueError if TULLE_MPI_DEADLINE is not a number; as choose_transport().
+    /// On GPUs collective: ranks find out how messages can travel (transport()).
+    /// @throws ValueError if TULLE_MPI_DEADLINE is not a number, or TULLE_TRANSPORT names what cannot be used, with the
+    /// reason.
     Cluster(std::unique_ptr<Transport> transport, const Context& ctx, const ClusterOptions& options = {});
 
     /// Number of this rank, from 0.
@@ -109,7 +141,7 @@ public:
     const Context& context() const;
     /// What this rank has sent since it was made.
     Traffic sent() const;
-    /// How messages get from the memory of this rank to MPI.
+    /// How messages get from the memory of this rank to others; short ones of GPUs may be staged nevertheless.
     const TransportChoice& transport() const;
     /// Ranks, library, transport with the reason for it, and deadline in one line.
     std::string describe() const;

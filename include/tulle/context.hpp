@@ -34,6 +34,7 @@ struct GpuInfo {
     std::size_t l2_bytes = 0;                ///< level-2 cache
     std::size_t shared_bytes_per_block = 0;  ///< shared memory that a kernel may ask for
     bool simulated = false;                  ///< a simulated GPU, for tests
+    std::string uuid = {};                   ///< 32 hexadecimal digits; the same for all processes that use this GPU
 };
 
 /// The usable GPUs; empty without a CUDA backend, driver or GPU. Thread safe.

@@ -41,6 +41,7 @@ struct Place {
     Space space = Space::host;      ///< kind of memory
     int device = 0;                 ///< number of the GPU
     CUstream_st* stream = nullptr;  ///< stream that orders allocation and release; null on the host
+    bool plain = false;             ///< memory of a GPU for others, such as MPI and NCCL: never from a pool
 };
 
 /// Allocates and counts the memory of a context. All members are thread safe.

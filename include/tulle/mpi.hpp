@@ -70,13 +70,18 @@ public:
         check(MPI_Recv_init(data, bytes, MPI_BYTE, from, tag, comm_, &message->request), "MPI_Recv_init");
         return message.release();
     }
-    void start(Request request) override { check(MPI_Start(&of(request).request), "MPI_Start"); }
+    void start(Request request) override
+    {
+        check(MPI_Start(&of(request).request), "MPI_Start");
+        of(request).under_way = true;
+    }
     bool test(Request request) override
     {
         Message& message = of(request);
         int done = 0, received = 0;
         MPI_Status status;
         check(MPI_Test(&message.request, &done, &status), "MPI_Test");
+        message.under_way = !done;
         if (!done || message.expected < 0) return done != 0;
         check(MPI_Get_count(&status, MPI_BYTE, &received), "MPI_Get_count");
         if (received != message.expected)
@@ -89,7 +94,14 @@ public:
         const std::unique_ptr<Message> message(&of(request));
         int finalized = 0;
         MPI_Finalized(&finalized);
-        if (!finalized) MPI_Request_free(&message->request);
+        if (finalized) return;
+        if (message->under_way) MPI_Cancel(&message->request);
+        MPI_Request_free(&message->request);
+    }
+    std::string self_test_program() const override
+    {
+        const char* const chosen = std::getenv("TULLE_SELF_TEST");
+        return chosen ? chosen : "tulle-mpi";
     }
     [[noreturn]] void abort(int code) override
     {
@@ -101,6 +113,7 @@ private:
     struct Message {
         MPI_Request request = MPI_REQUEST_NULL;
         int expected = -1;  // bytes to receive; a message to send has none
+        bool under_way = false;
     };
     static Message& of(Request request) { return *static_cast<Message*>(request); }
     static void check(int code, const char* call)
@@ -130,6 +143,24 @@ inline Context gpu_of_rank(MPI_Comm comm)
     }
     const int gpus = static_cast<int>(cuda_devices().size());
     return Context::cuda(gpus > 0 ? number % gpus : 0);  // without GPUs it tells why
+}
+
+/// For programs that are to answer the self-test of GPU-aware MPI themselves, instead of the program tulle-mpi, which
+/// may have been built with another MPI: call it at the beginning of main(), before MPI_Init, and let the environment
+/// variable TULLE_SELF_TEST name the program.
+/// @param argc as main() gets it.
+/// @param argv as main() gets it; the program is started as `PROGRAM --self-test DEVICE LIBRARY`.
+/// @returns the exit code for main(), or -1 if this is not such a process.
+inline int answer_self_test(int argc, char** argv)
+{
+    if (argc != 4 || std::string(argv[1]) != "--self-test") return -1;
+    MPI_Init(nullptr, nullptr);
+    const SelfTest result = [&] {
+        MpiTransport alone(MPI_COMM_SELF);
+        return self_test(alone, std::atoi(argv[2]), argv[3]);
+    }();
+    MPI_Finalize();
+    return static_cast<int>(result);
 }
 
 /// A cluster of the ranks of a communicator, which is duplicated. Collective. The cluster and all that was made with it

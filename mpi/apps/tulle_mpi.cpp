@@ -387,6 +387,7 @@ int run(int argc, char** argv)
 
 int main(int argc, char** argv)
 {
+    if (const int code = mpi::answer_self_test(argc, argv); code >= 0) return code;
     MPI_Init(&argc, &argv);
     const int code = run(argc, argv);
     MPI_Finalize();

@@ -10,6 +10,8 @@
 //     TULLE_TEST_FAULT=KIND:RANK:N     at the N-th start of a message on that rank: delay (half a second), silent (for
 //                                      ever), fail (MPI_ERR_OTHER), kill (SIGKILL), memory (OutOfMemory in a phase);
 //                                      truncate: the N-th message prepared is half as long
+//     TULLE_TEST_SELF=HOW              in the self-test of GPU-aware MPI (TULLE_SELF_TEST=mpi_checks): crash (SIGSEGV),
+//                                      hang, wrong (other data); wrong-rank: other data between ranks
 #include <mpi.h>
 
 #include <chrono>
@@ -50,10 +52,21 @@ bool strikes(const std::string& kind)
     return rank == fault.rank && ++calls == fault.call;
 }
 
+bool is_self_test = false;
+
+// Messages of the self-test, or of the trial between ranks after it, are changed.
+bool spoils(const char* how)
+{
+    const char* const wish = std::getenv("TULLE_TEST_SELF");
+    return wish && std::string(wish) == how;
+}
+
 }  // namespace
 
 extern "C" int MPI_Start(MPI_Request* request)
 {
+    if (is_self_test && spoils("crash")) std::raise(SIGSEGV);
+    if (is_self_test && spoils("hang")) std::this_thread::sleep_for(std::chrono::hours(1));
     if (strikes("delay")) std::this_thread::sleep_for(std::chrono::milliseconds(500));
     if (strikes("silent")) std::this_thread::sleep_for(std::chrono::hours(1));
     if (strikes("kill")) std::raise(SIGKILL);
@@ -64,6 +77,9 @@ extern "C" int MPI_Start(MPI_Request* request)
 extern "C" int MPI_Send_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                              MPI_Request* request)
 {
+    constexpr int tag_trial = 8;
+    if (tag == tag_trial && spoils(is_self_test ? "wrong" : "wrong-rank"))
+        data = std::calloc(1, static_cast<std::size_t>(count));
     return PMPI_Send_init(data, strikes("truncate") ? count / 2 : count, type, to, tag, comm, request);
 }
 
@@ -76,6 +92,7 @@ void run_checks(const tulle::mpi::Cluster& cluster)
     tulle::testing::check_files(cluster);
     if (cluster.ranks() <= 4) tulle::testing::check_reasons(cluster);
     tulle::testing::check_refused(cluster);
+    tulle::testing::check_empty_system(cluster);
     tulle::testing::check_all<double>(cluster);
     tulle::testing::check_all<float>(cluster);
 }
@@ -98,6 +115,7 @@ void run_products(const tulle::mpi::Cluster& cluster)
 void run_on_gpus(const tulle::mpi::Cluster& cluster)
 {
     tulle::testing::check_places(cluster);
+    tulle::testing::check_empty_system(cluster);
     tulle::testing::check_gpu<double>(cluster);
     tulle::testing::check_gpu<float>(cluster);
 }
@@ -127,6 +145,8 @@ int run(const std::string& what)
 
 int main(int argc, char** argv)
 {
+    is_self_test = argc == 4;
+    if (const int code = tulle::mpi::answer_self_test(argc, argv); code >= 0) return code;
     MPI_Init(&argc, &argv);
     const int code = run(argc > 1 ? argv[1] : "");
     MPI_Finalize();

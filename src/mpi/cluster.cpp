@@ -1,15 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The cluster: messages with a deadline, collective operations, and the agreement on faults.
+// The cluster: collective operations and the agreement on faults.
 #include "tulle/cluster.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include "mpi/exchange.hpp"
@@ -18,13 +15,6 @@
 
 namespace tulle::inline TULLE_ABI::mpi {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// Longest piece of a message; MPI counts bytes with an int.
-constexpr std::size_t longest_piece = std::size_t{1} << 30;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 double deadline_of(const ClusterOptions& options)
 {
@@ -37,9 +27,6 @@ double deadline_of(const ClusterOptions& options)
         "give seconds, or 0 for no deadline");
     return seconds;
 }
-
-// By how much ranks wait longer than those below them in a tree.
-double step_of(const Cluster& cluster) { return 0.05 * cluster.state().deadline; }
 
 // What was thrown, in a form that can be sent.
 enum class Kind : int { none, error, shape, value, file, format, not_built, device, mismatch, memory };
@@ -112,136 +99,25 @@ Fault share_fault(const Cluster& cluster, std::string_view phase, Fault fault, i
     return {header.kind, header.needed, header.available, fault.message, fault.hint};
 }
 
-std::string peer_text(int peer, bool sends)
-{
-    return concat("rank ", peer, sends ? " takes no message" : " sends nothing");
-}
-
 }  // namespace
-
-void end_job(const Cluster& cluster, std::string_view phase, std::string_view what)
-{
-    std::fprintf(stderr, "%s\n",
-                 concat("tulle: rank ", cluster.rank(), " of ", cluster.ranks(), ", phase '", phase, "': ", what,
-                        "; the job ends")
-                     .c_str());
-    std::fflush(stderr);
-    cluster.state().transport->abort(lost_rank_exit_code);
-    std::_Exit(lost_rank_exit_code);
-}
-
-Messages::Messages(Messages&& other) noexcept : cluster_(other.cluster_), all_(std::move(other.all_))
-{
-    other.all_.clear();
-}
-
-Messages::~Messages()
-{
-    for (const One& one : all_) cluster_.state().transport->release(one.request);
-}
-
-void Messages::add(void* data, std::size_t bytes, int peer, int tag, bool sends)
-{
-    Transport& transport = *cluster_.state().transport;
-    try {
-        for (std::size_t at = 0; at < bytes; at += longest_piece) {
-            const int piece = static_cast<int>(std::min(longest_piece, bytes - at));
-            char* const begin = static_cast<char*>(data) + at;
-            all_.push_back(
-                {sends ? transport.send_init(begin, piece, peer, tag) : transport.receive_init(begin, piece, peer, tag),
-                 peer, piece, sends});
-        }
-    } catch (const std::runtime_error& e) {
-        end_job(cluster_, "preparing messages", e.what());
-    }
-}
-
-void Messages::add_send(const void* data, std::size_t bytes, int to, int tag)
-{
-    add(const_cast<void*>(data), bytes, to, tag, true);
-}
-
-void Messages::add_receive(void* data, std::size_t bytes, int from, int tag) { add(data, bytes, from, tag, false); }
-
-void Messages::start(std::string_view phase)
-{
-    Cluster::State& state = cluster_.state();
-    try {
-        for (One& one : all_) {
-            state.transport->start(one.request);
-            one.done = false;
-            if (!one.sends) continue;
-            ++state.sent.messages;
-            state.sent.bytes += static_cast<std::uint64_t>(one.bytes);
-        }
-    } catch (const std::runtime_error& e) {
-        end_job(cluster_, phase, e.what());
-    }
-}
-
-bool Messages::test_all()
-{
-    bool done = true;
-    for (One& one : all_) {
-        if (!one.done) one.done = cluster_.state().transport->test(one.request);
-        done = done && one.done;
-    }
-    return done;
-}
-
-void Messages::progress(std::string_view phase)
-{
-    try {
-        test_all();
-    } catch (const std::runtime_error& e) {
-        end_job(cluster_, phase, e.what());
-    }
-}
-
-void Messages::give_up(std::string_view phase, double seconds)
-{
-    const auto silent = std::find_if(all_.begin(), all_.end(), [](const One& one) { return !one.done && !one.sends; });
-    const auto missing = std::find_if(all_.begin(), all_.end(), [](const One& one) { return !one.done; });
-    const One& one = silent != all_.end() ? *silent : *missing;
-    end_job(cluster_, phase, concat(peer_text(one.peer, one.sends), " for ", fixed(seconds, 1), " s"));
-}
-
-void Messages::finish(std::string_view phase, double later)
-{
-    constexpr int spins = 256;  // before others may have the processor
-    const Clock::time_point begin = Clock::now();
-    const double limit = cluster_.state().deadline;
-    try {
-        for (long round = 0; !test_all(); ++round) {
-            if (round < spins) continue;
-            const double waited = seconds_since(begin);
-            if (limit > 0 && waited > limit + later) give_up(phase, waited);
-            if (waited < 2e-3) std::this_thread::yield();
-            else std::this_thread::sleep_for(std::chrono::microseconds(50));
-        }
-    } catch (const std::runtime_error& e) {
-        end_job(cluster_, phase, e.what());
-    }
-}
 
 void reduce_bytes(const Cluster& cluster, std::string_view phase, void* mine, std::size_t bytes,
                   const std::function<void(void*, const void*)>& combine)
 {
     std::vector<std::max_align_t> space(bytes / sizeof(std::max_align_t) + 1);
     const int rank = cluster.rank(), ranks = cluster.ranks();
-    int level = 0;
-    for (int step = 1; step < ranks; step *= 2, ++level) {
+    for (int step = 1; step < ranks; step *= 2) {
         Messages message(cluster);
         if (rank & step) {
             message.add_send(mine, bytes, rank - step, tag_collective);
             message.start(phase);
-            message.finish(phase, level * step_of(cluster));
+            message.finish(phase);
             break;
         }
         if (rank + step >= ranks) continue;
         message.add_receive(space.data(), bytes, rank + step, tag_collective);
         message.start(phase);
-        message.finish(phase, level * step_of(cluster));
+        message.finish(phase);
         combine(mine, space.data());
     }
     broadcast_bytes(cluster, phase, mine, bytes, 0);
@@ -251,21 +127,20 @@ void broadcast_bytes(const Cluster& cluster, std::string_view phase, void* data,
 {
     const int ranks = cluster.ranks(), me = (cluster.rank() - root + ranks) % ranks;
     const auto real = [&](int relative) { return (relative + root) % ranks; };
-    int top = 1, levels = 0;
-    for (; top < ranks; top *= 2) ++levels;
-    const double later = (levels + 1) * step_of(cluster);  // whoever waits in a reduction speaks first
+    int top = 1;
+    while (top < ranks) top *= 2;
     if (me > 0) {
         Messages message(cluster);
         message.add_receive(data, bytes, real(me & (me - 1)), tag_collective);
         message.start(phase);
-        message.finish(phase, later);
+        message.finish(phase);
     }
     Messages down(cluster);
     const int lowest = me > 0 ? me & -me : top;
     for (int step = lowest / 2; step > 0; step /= 2)
         if (me + step < ranks) down.add_send(data, bytes, real(me + step), tag_collective);
     down.start(phase);
-    down.finish(phase, later);
+    down.finish(phase);
 }
 
 void gather_bytes(const Cluster& cluster, std::string_view phase, const void* mine, std::size_t bytes, void* all)
@@ -274,8 +149,7 @@ void gather_bytes(const Cluster& cluster, std::string_view phase, const void* mi
     char* const to = static_cast<char*>(all);
     const auto rank = static_cast<std::size_t>(cluster.rank()), ranks = static_cast<std::size_t>(cluster.ranks());
     std::memcpy(to + rank * bytes, mine, bytes);
-    int level = 0;
-    for (std::size_t step = 1; step < ranks; step *= 2, ++level) {
+    for (std::size_t step = 1; step < ranks; step *= 2) {
         Messages message(cluster);
         const bool sends = rank & step;
         const std::size_t first = sends ? rank : rank + step;
@@ -285,7 +159,7 @@ void gather_bytes(const Cluster& cluster, std::string_view phase, const void* mi
         if (sends) message.add_send(to + first * bytes, count * bytes, peer, tag_collective);
         else message.add_receive(to + first * bytes, count * bytes, peer, tag_collective);
         message.start(phase);
-        message.finish(phase, level * step_of(cluster));
+        message.finish(phase);
         if (sends) break;
     }
     broadcast_bytes(cluster, phase, all, ranks * bytes, 0);
@@ -343,32 +217,19 @@ void exchange_bytes(const Cluster& cluster, std::string_view phase, const char* 
     messages.finish(phase);
 }
 
-TransportChoice choose_transport(Backend backend)
-{
-    const bool cpu = backend == Backend::cpu;
-    TransportChoice only =
-        cpu ? TransportChoice{"host", "ranks work on CPUs"}
-            : TransportChoice{"staged", "MPI is given host memory alone: GPU-aware MPI and NCCL are not used"};
-    const char* const wish = std::getenv("TULLE_TRANSPORT");
-    if (!wish || std::string_view(wish) == "auto") return only;
-    require<ValueError>(
-        wish == only.name,
-        [&] {
-            return concat("TULLE_TRANSPORT is '", wish, "', which ranks on ", cpu ? "CPUs" : "GPUs", " do not have");
-        },
-        concat("possible here: auto, ", only.name));
-    only.why = "TULLE_TRANSPORT asks for it";
-    return only;
-}
+Cluster::State::State(std::unique_ptr<Transport> by, const Context& context, double seconds)
+    : transport(std::move(by)),
+      ctx(context),
+      host(context.backend() == Backend::cpu ? context : Context::cpu(1)),
+      deadline(seconds),
+      questions(*transport)
+{}
 
 Cluster::Cluster(std::unique_ptr<Transport> transport, const Context& ctx, const ClusterOptions& options)
-    : state_(new State{std::move(transport),
-                       ctx,
-                       ctx.backend() == Backend::cpu ? ctx : Context::cpu(1),
-                       choose_transport(ctx.backend()),
-                       deadline_of(options),
-                       {}})
-{}
+    : state_(std::make_shared<State>(std::move(transport), ctx, deadline_of(options)))
+{
+    choose_way(*this);
+}
 
 int Cluster::rank() const { return state_->transport->rank(); }
 int Cluster::ranks() const { return state_->transport->ranks(); }

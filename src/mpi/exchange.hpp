@@ -4,13 +4,18 @@
 // the job with a message that names the phase and the silent rank.
 //
 // Collectives are made of point-to-point messages, so that it is known who did not answer: reductions go up a binomial
-// tree to rank 0 and the result comes down again. Ranks further up wait a little longer, so that the rank next to the
-// silent one speaks first.
+// tree to rank 0 and the result comes down again.
+//
+// Whom to blame: a rank that waits for long answers questions. A rank whose deadline ends asks those it waits for. Who
+// answers waits as well, and will name another one; who does not answer is named.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -20,15 +25,71 @@
 
 namespace tulle::inline TULLE_ABI::mpi {
 
-struct Cluster::State {
-    std::unique_ptr<Transport> transport;
-    Context ctx, host;  // where the rank works; its CPU
-    TransportChoice choice;
-    double deadline = 0;  // seconds; 0: none
-    Traffic sent;
+enum Tag : int {
+    tag_collective = 1,
+    tag_exchange = 2,
+    tag_halo = 3,
+    tag_columns = 4,
+    tag_values = 5,
+    tag_question = 6,
+    tag_answer = 7,
+    tag_trial = 8
 };
 
-enum Tag : int { tag_collective = 1, tag_exchange = 2, tag_halo = 3, tag_columns = 4, tag_values = 5 };
+// "Are you waiting too?" and the answers, between any two ranks. Questions are numbered, so that late answers count for
+// nothing.
+class Questions {
+public:
+    explicit Questions(Transport& transport);
+    Questions(const Questions&) = delete;
+    Questions& operator=(const Questions&) = delete;
+    ~Questions();
+
+    // Answers those who ask; from the first call on, questions are received.
+    void answer();
+    void ask(const std::vector<int>& peers);
+    // Whether a rank has answered the last question.
+    bool has_answered(int peer);
+
+private:
+    struct Note {
+        Transport::Request request = nullptr;
+        std::int32_t number = 0;
+        bool started = false;
+    };
+    void prepare(std::vector<Note>& notes, int tag, bool sends);
+    void send(Note& note, std::int32_t number);
+    bool arrives(Note& note);
+
+    Transport& transport_;
+    std::vector<Note> questions_, answers_, asked_, answered_;  // of each rank: to send, to receive
+    std::int32_t number_ = 0;
+};
+
+// How the messages of a halo exchange travel.
+enum class Way { host, staged, gpu_aware, nccl };
+
+class NcclRanks;
+
+struct Cluster::State {
+    State(std::unique_ptr<Transport> by, const Context& context, double seconds);
+
+    std::unique_ptr<Transport> transport;
+    Context ctx, host;    // where the rank works; its CPU
+    double deadline = 0;  // seconds; 0: none
+    Questions questions;
+    TransportChoice choice = {};
+    Way way = Way::host;  // of long messages
+    bool forced = false;  // by TULLE_TRANSPORT: of all messages
+    std::shared_ptr<NcclRanks> nccl = {};
+    Traffic sent = {};
+};
+
+// Finds out how messages travel, and puts it into the state. Collective on GPUs.
+void choose_way(const Cluster& cluster);
+// The way of an exchange whose longest message, of all ranks, has so many bytes.
+Way way_of(const Cluster& cluster, Backend backend, std::size_t longest);
+std::string_view to_text(Way way);
 
 // A set of messages that are started and awaited together, as often as wanted. Longer messages than MPI can count are
 // sent in pieces.
@@ -44,8 +105,7 @@ public:
     void start(std::string_view phase);
     // Lets messages progress without waiting.
     void progress(std::string_view phase);
-    // `later` seconds are added to the deadline.
-    void finish(std::string_view phase, double later = 0);
+    void finish(std::string_view phase);
     bool empty() const { return all_.empty(); }
 
 private:
@@ -58,7 +118,9 @@ private:
     };
     void add(void* data, std::size_t bytes, int peer, int tag, bool sends);
     bool test_all();
-    [[noreturn]] void give_up(std::string_view phase, double seconds);
+    std::vector<int> awaited() const;
+    void look_for_silence(std::string_view phase, double seconds, double& ask_at);
+    [[noreturn]] void give_up(std::string_view phase, int peer, std::string_view how, double seconds);
 
     Cluster cluster_;
     std::vector<One> all_;

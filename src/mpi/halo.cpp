@@ -61,6 +61,8 @@ Halo make_halo(const Cluster& cluster, const std::vector<global_t>& ghosts, cons
     halo.send = parts_of(asked.begin);
     halo.pack.reserve(asked.entry.size());
     for (const global_t j : asked.entry) halo.pack.push_back(static_cast<index_t>(j - cuts[me]));
+    for (const Halo::Part& part : halo.send) halo.longest = std::max(halo.longest, part.end - part.begin);
+    halo.longest = cluster.largest(halo.longest);
     return halo;
 }
 

@@ -7,11 +7,14 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "mpi/exchange.hpp"
+#include "mpi/nccl.hpp"
+#include "mpi/self_test.hpp"
 #include "mpi/steps.hpp"
 #include "tulle/distributed.hpp"
 #include "tulle/memory.hpp"
@@ -27,6 +30,7 @@ struct Halo {
     std::vector<Part> receive;  // ranges of ghosts
     std::vector<Part> send;     // ranges of `pack`
     std::vector<index_t> pack;  // own entries in the order in which they are sent
+    offset_t longest = 0;       // entries of the longest message of all ranks
 
     index_t extended() const { return below + own + above; }
     offset_t place(offset_t ghost) const { return ghost < below ? ghost : ghost + own; }
@@ -61,7 +65,8 @@ std::optional<DistCsr<V>> read_in_parts(const Cluster& cluster, const std::files
                                         const io::ReadOptions& options);
 
 // The extended x in the memory of a context, with `width` numbers for every column, and the messages that fill its
-// ghosts. On a GPU, messages travel through page-locked host memory.
+// ghosts. On a GPU, messages travel through page-locked host memory (staged), or by MPI or NCCL from and to the memory
+// of the GPU.
 template <class V>
 class HaloExchange {
 public:
@@ -69,19 +74,25 @@ public:
         : ctx_(ctx),
           halo_(halo),
           width_(width),
+          way_(way_of(cluster, ctx.backend(), static_cast<std::size_t>(halo.longest * width) * sizeof(V))),
           messages_(cluster)
     {
         V* const received = ctx.run([&](const auto& q) { return allocate(q); });
         V* const sent = staged_.empty() ? packed_.data() : staged_.data();
+        if (way_ == Way::nccl) nccl_ = std::make_unique<NcclMessages>(cluster);
         const auto bytes = [&](const Halo::Part& part) {
             return static_cast<std::size_t>((part.end - part.begin) * width) * sizeof(V);
         };
         for (const Halo::Part& part : halo.receive) {
-            const offset_t place = arrived_.empty() ? halo.place(part.begin) : part.begin;
-            messages_.add_receive(received + place * width, bytes(part), part.rank, tag_halo);
+            V* const to = received + (way_ == Way::staged ? part.begin : halo.place(part.begin)) * width;
+            if (nccl_) nccl_->add_receive(to, bytes(part), part.rank);
+            else messages_.add_receive(to, bytes(part), part.rank, tag_halo);
         }
-        for (const Halo::Part& part : halo.send)
-            messages_.add_send(sent + part.begin * width, bytes(part), part.rank, tag_halo);
+        for (const Halo::Part& part : halo.send) {
+            const V* const from = sent + part.begin * width;
+            if (nccl_) nccl_->add_send(from, bytes(part), part.rank);
+            else messages_.add_send(from, bytes(part), part.rank, tag_halo);
+        }
     }
     HaloExchange(const HaloExchange&) = delete;
     HaloExchange& operator=(const HaloExchange&) = delete;
@@ -93,6 +104,7 @@ public:
         }
     }
 
+    Way way() const { return way_; }
     std::span<V> own()
     {
         return extended_.span().subspan(static_cast<std::size_t>(offset_t{halo_.below} * width_),
@@ -100,25 +112,30 @@ public:
     }
     std::span<const V> extended() const { return extended_.span(); }
 
-    // Takes x (nothing to do where it is own()) and puts what others need where messages begin; waits.
+    // Takes x (nothing to do where it is own()) and puts what others need where messages begin; waits, except for NCCL.
     void pack_entries(std::span<const V> x)
     {
         ctx_.run([&](const auto& q) {
             if (x.data() != own().data()) copy(q, x.data(), own().data(), std::ssize(x));
             pack(q, own().data(), index(), std::ssize(halo_.pack), width_, packed_.data());
             if (!staged_.empty()) download(q, packed_.data(), staged_.data(), packed_.size());
-            else if (!arrived_.empty()) synchronize(q);  // ghosts of the exchange before have left it
+            else if (!arrived_.empty() || way_ == Way::gpu_aware) synchronize(q);  // ghosts have been read
         });
     }
-    void send() { messages_.start("halo exchange"); }
+    void send()
+    {
+        if (nccl_) nccl_->start("halo exchange", ctx_.run([](const auto& q) { return q.place().stream; }));
+        else messages_.start("halo exchange");
+    }
     void start(std::span<const V> x)
     {
         pack_entries(x);
         send();
     }
-    // Waits for messages; on a GPU, ghosts are then on their way in the order of the stream.
+    // Waits for messages; where they are staged, ghosts are then on their way in the order of the stream.
     void finish()
     {
+        if (nccl_) return nccl_->finish("halo exchange");
         messages_.finish("halo exchange");
         if constexpr (build::has_cuda)
             if (!arrived_.empty()) ctx_.run([&](const auto& q) { unstage(q); });
@@ -136,9 +153,11 @@ private:
     }
     V* allocate(const CudaQueue& q)
     {
-        extended_ = Buffer<V>(q, offset_t{halo_.extended()} * width_);
-        packed_ = Buffer<V>(q, std::ssize(halo_.pack) * width_);
+        const Place place = way_ == Way::staged ? q.place() : plain_place(q);
+        extended_ = Buffer<V>(q.memory, place, offset_t{halo_.extended()} * width_);
+        packed_ = Buffer<V>(q.memory, place, std::ssize(halo_.pack) * width_);
         index_ = to_queue(q, halo_.pack.data(), std::ssize(halo_.pack));
+        if (way_ != Way::staged) return extended_.data();
         const Place pinned{Space::pinned, q.device, nullptr};
         staged_ = Buffer<V>(q.memory, pinned, packed_.size());
         arrived_ = Buffer<V>(q.memory, pinned, (offset_t{halo_.below} + halo_.above) * width_);
@@ -157,10 +176,12 @@ private:
     Context ctx_;
     const Halo& halo_;
     index_t width_;
+    Way way_;
     Buffer<V> extended_, packed_;
     Buffer<index_t> index_;       // on a GPU: halo_.pack
-    Buffer<V> staged_, arrived_;  // on a GPU: page-locked; what is sent and received
+    Buffer<V> staged_, arrived_;  // where messages are staged: page-locked; what is sent and received
     Messages messages_;
+    std::unique_ptr<NcclMessages> nccl_;
 };
 
 // Consecutive local rows.

@@ -258,7 +258,7 @@ std::string SpmvPlan<V>::describe() const
     return concat(s.a.cluster().describe(), "\n", to_text(s.policy), " on all ranks\nrank ", s.a.cluster().rank(), ": ",
                   s.a.local().rows, " rows, ", overlapped_rows(), " of them computed while messages travel; receives ",
                   s.pattern().below + s.pattern().above, " entries of x from ", s.pattern().receive.size(),
-                  " ranks, sends ", sent.bytes, " bytes to ", sent.messages);
+                  " ranks, sends ", sent.bytes, " bytes to ", sent.messages, ", ", to_text(s.halo->way()));
 }
 
 template <class V>
@@ -358,7 +358,7 @@ std::string SpmmPlan<V>::describe() const
     return concat(s.a.cluster().describe(), "\n", to_text(s.policy), " on all ranks, ", s.n, " columns\nrank ",
                   s.a.cluster().rank(), ": ", s.a.local().rows, " rows; receives ",
                   s.pattern().below + s.pattern().above, " rows of B from ", s.pattern().receive.size(),
-                  " ranks, sends ", sent.bytes, " bytes to ", sent.messages);
+                  " ranks, sends ", sent.bytes, " bytes to ", sent.messages, ", ", to_text(s.halo->way()));
 }
 
 template class SpmvPlan<float>;

@@ -3,6 +3,8 @@
 // What a rank does on its own arrays, once per queue.
 #pragma once
 
+#include <functional>
+
 #include "mpi/bins.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/types.hpp"
@@ -21,5 +23,24 @@ BinUnits units_of_products(const CudaQueue& q, const V* x, const V* y, offset_t 
 
 // Copies from page-locked memory to the GPU, in the order of the stream, without waiting.
 void upload_pinned(const CudaQueue& q, const void* pinned, void* to, std::size_t bytes);
+
+// A place in a stream, and whether the GPU has passed it. The device is made current where needed.
+class Mark {
+public:
+    explicit Mark(int device);
+    Mark(const Mark&) = delete;
+    Mark& operator=(const Mark&) = delete;
+    ~Mark();
+    void set(CUstream_st* stream);
+    // DeviceError if what was queued failed.
+    bool is_passed() const;
+
+private:
+    int device_;
+    void* event_ = nullptr;
+};
+
+// Calls f with the device current, as NCCL wants it.
+void on_device(int device, const std::function<void()>& f);
 
 }  // namespace tulle::inline TULLE_ABI::mpi

@@ -92,6 +92,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device)
     if (!exists(device)) return no_such_device(device);
     *properties = {};
     std::strncpy(properties->name, "simulated GPU", sizeof properties->name - 1);
+    properties->uuid.bytes[0] = static_cast<char>(device);
     properties->totalGlobalMem = Runtime::get().config.bytes;
     properties->sharedMemPerBlock = 48 * 1024;
     const int compute = Runtime::get().config.compute;

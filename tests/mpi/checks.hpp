@@ -409,6 +409,23 @@ inline void check_refused(const mpi::Cluster& cluster)
     expect_said(said(mpi::DistCsr<double>::scatter(cluster, bad.view()), {}), "row 8 of the matrix (counted from 0)");
 }
 
+// Nothing to solve: every method converges at once.
+inline void check_empty_system(const mpi::Cluster& cluster)
+{
+    using enum solve::Method;
+    const std::vector<offset_t> begin{0};
+    const auto a = mpi::DistCsr<double>::from_rows(cluster, 0, begin, {}, {});
+    mpi::DistVector<double> b(cluster, a.row_cuts()), x(cluster, a.row_cuts());
+    const solve::Preconditioner all[]{solve::None{}, solve::Jacobi{}, solve::Incomplete{}};
+    for (const auto method : {cg, minres, bicgstab, gmres, fgmres})
+        for (const solve::Preconditioner& preconditioner : all) {
+            const auto report =
+                mpi::solve<double>(a, b.local(), x.local(), {.method = method, .preconditioner = preconditioner});
+            expect(report.converged() && report.iterations == 0,
+                   concat("0 x 0, ", solve::to_text(method), ": ", report.text()));
+        }
+}
+
 template <class V>
 void check_matrix(const mpi::Cluster& cluster, const CsrView<V>& whole, const std::string& name)
 {

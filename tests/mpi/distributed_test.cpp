@@ -4,14 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "mpi/binned_sum.hpp"
 #include "mpi/exchange.hpp"
+#include "mpi/nccl.hpp"
 #include "simt/sanitizers.hpp"
 #include "tests/mpi/checks.hpp"
 
@@ -43,6 +46,7 @@ TEST_P(OnRanks, SolvesEndForTheReasonsOfOneProcess)
     on_ranks(GetParam(), [](const mpi::Cluster& cluster) {
         check_reasons(cluster);
         check_refused(cluster);
+        check_empty_system(cluster);
     });
 }
 
@@ -158,34 +162,108 @@ TEST(Cluster, RefusesAWrongDeadline)
     unsetenv("TULLE_MPI_DEADLINE");
 }
 
+// Runs f on ranks until the job ends; what is said then.
+template <class F>
+std::string last_words(int ranks, double deadline, const F& f)
+{
+    int code = 0;
+    ::testing::internal::CaptureStderr();
+    try {
+        on_ranks(ranks, f, {.deadline = deadline});
+    } catch (const JobEnded& ended) {
+        code = ended.code;
+    }
+    EXPECT_EQ(code, mpi::lost_rank_exit_code);
+    return ::testing::internal::GetCapturedStderr();
+}
+
+// Rank 2 waits longest, for rank 0, which came late and waits for rank 1.
+TEST(Cluster, NamesWhomAllWaitForInTheEnd)
+{
+    const std::string said = last_words(3, 1, [](const mpi::Cluster& cluster) {
+        if (cluster.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(800));
+        if (cluster.rank() != 1) cluster.sum(1);
+    });
+    EXPECT_NE(said.find("tulle: rank 0 of 3, phase 'sum': rank 1 sends nothing for 1."), said.npos) << said;
+}
+
+TEST(Cluster, TellsOfRanksThatWaitForEachOther)
+{
+    const std::string said = last_words(2, 0.3, [](const mpi::Cluster& cluster) {
+        int never = 0;
+        mpi::Messages messages(cluster);
+        messages.add_receive(&never, sizeof never, 1 - cluster.rank(), mpi::tag_exchange);
+        messages.start("a circle");
+        messages.finish("a circle");
+    });
+    EXPECT_NE(said.find("sends nothing for 0.9 s and waits itself"), said.npos) << said;
+}
+
+// A rank that is late, but not too late, is waited for, also when it has been asked.
+TEST(Cluster, GoesOnAfterQuestions)
+{
+    on_ranks(3,
+             [](const mpi::Cluster& cluster) {
+                 for (int round = 0; round < 2; ++round) {
+                     if (cluster.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+                     if (cluster.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1300));
+                     expect(cluster.sum(1) == 3, "sum");
+                 }
+             },
+             {.deadline = 1.2});
+}
+
+// What TULLE_TRANSPORT must not be, by backend.
+std::string refusal_of(const char* wish, Backend backend)
+{
+    setenv("TULLE_TRANSPORT", wish, 1);
+    std::string said;
+    try {
+        mpi::transports(backend);
+    } catch (const ValueError& e) {
+        said = e.message() + "; " + e.hint();
+    }
+    unsetenv("TULLE_TRANSPORT");
+    return said;
+}
+
 // Only what exists can be asked for; plans tell what is used, and why.
 TEST(Transport, IsNamedByTheEnvironment)
 {
-    const auto said = [](const char* wish, Backend backend) {
-        setenv("TULLE_TRANSPORT", wish, 1);
-        try {
-            const mpi::TransportChoice choice = mpi::choose_transport(backend);
-            return choice.name + ", " + choice.why;
-        } catch (const ValueError& e) {
-            return e.message() + "; " + e.hint();
-        }
-    };
-    EXPECT_EQ(said("auto", Backend::cpu), "host, ranks work on CPUs");
-    EXPECT_EQ(said("host", Backend::cpu), "host, TULLE_TRANSPORT asks for it");
-    EXPECT_EQ(said("staged", Backend::cuda), "staged, TULLE_TRANSPORT asks for it");
-    EXPECT_EQ(said("nccl", Backend::cuda),
-              "TULLE_TRANSPORT is 'nccl', which ranks on GPUs do not have; possible here: auto, staged");
-    EXPECT_EQ(said("staged", Backend::cpu),
+    EXPECT_EQ(refusal_of("auto", Backend::cpu) + refusal_of("host", Backend::cpu), "");
+    EXPECT_EQ(
+        refusal_of("pigeon", Backend::cuda),
+        "TULLE_TRANSPORT is 'pigeon', which ranks on GPUs do not have; possible here: auto, nccl, gpu-aware, staged");
+    EXPECT_EQ(refusal_of("staged", Backend::cpu),
               "TULLE_TRANSPORT is 'staged', which ranks on CPUs do not have; possible here: auto, host");
+    setenv("TULLE_TRANSPORT", "staged", 1);
+    EXPECT_THROW(on_ranks(2, [](const mpi::Cluster&) {}), ValueError);
+    EXPECT_EQ(alone().transport().name, "host");  // nothing is sent
+    setenv("TULLE_TRANSPORT", "pigeon", 1);
     EXPECT_THROW(alone(), ValueError);
-    unsetenv("TULLE_TRANSPORT");
-    EXPECT_EQ(said("auto", Backend::cuda).substr(0, 8), "staged, ");
     unsetenv("TULLE_TRANSPORT");
     const auto a = mpi::DistCsr<double>::generate(alone(), "stencil5:3");
     for (const std::string& text :
          {mpi::SpmvPlan<double>::make(a).describe(), mpi::SpmmPlan<double>::make(a, 2).describe(),
           mpi::SpgemmPlan<double>::make(a, a).describe()})
         EXPECT_NE(text.find("1 rank on threads, transport host (ranks work on CPUs), deadline"), text.npos) << text;
+}
+
+TEST(Transport, TellsWhyThereIsNoNccl)
+{
+    setenv("TULLE_NCCL", "there/is/no/libnccl.so", 1);
+    const auto all = mpi::transports(Backend::cuda, "");
+    ASSERT_EQ(all.size(), 3U);
+    EXPECT_EQ(all[0].name, "nccl");
+    EXPECT_FALSE(all[0].usable);
+    EXPECT_NE(all[0].why.find("NCCL cannot be loaded: there/is/no/libnccl.so"), std::string::npos) << all[0].why;
+    try {
+        mpi::nccl_version();
+        ADD_FAILURE() << "it was found";
+    } catch (const NotBuilt& e) {
+        EXPECT_NE(e.hint().find("TULLE_NCCL"), std::string::npos) << e.hint();
+    }
+    unsetenv("TULLE_NCCL");
 }
 
 // ---- binned sums ----

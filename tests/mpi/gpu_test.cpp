@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mpi/local_dot.hpp"
+#include "mpi/nccl.hpp"
 #include "support/backends.hpp"
 #include "tests/mpi/checks.hpp"
 
@@ -34,13 +35,132 @@ protected:
 TEST_P(OnGpuRanks, HaveTheBitsOfOneGpuInDouble) { on_gpus(check_gpu<double>); }
 TEST_P(OnGpuRanks, HaveTheBitsOfOneGpuInFloat) { on_gpus(check_gpu<float>); }
 TEST_P(OnGpuRanks, TellOfVectorsInHostMemory) { on_gpus(check_places); }
+TEST_P(OnGpuRanks, SolveNothing) { on_gpus(check_empty_system); }
 
-TEST_P(OnGpuRanks, DescribeHowMessagesTravel)
+// TULLE_TRANSPORT and the judge of device memory, for a while.
+class Wish {
+public:
+    explicit Wish(const char* transport, const char* self_test = "")
+    {
+        setenv("TULLE_TRANSPORT", transport, 1);
+        self_test_of_threads() = self_test;
+    }
+    Wish(const Wish&) = delete;
+    Wish& operator=(const Wish&) = delete;
+    ~Wish()
+    {
+        unsetenv("TULLE_TRANSPORT");
+        self_test_of_threads().clear();
+    }
+};
+
+TEST_P(OnGpuRanks, StageWhereNothingElseIsThere)
 {
     on_gpus([](const mpi::Cluster& cluster) {
         const std::string text = cluster.describe();
+        if (cluster.state().way == mpi::Way::nccl) return;  // GPUs enough for all
         expect(text.find(cluster.context().name() + ", transport staged (") != text.npos, text);
+        const char* const why = cluster.ranks() == 1 ? "(one rank sends nothing)"
+                                                     : "gpu-aware: rank 0: the transport takes host memory alone";
+        expect(text.find(why) != text.npos, text);
     });
+}
+
+// Threads can read the memory of a simulated GPU: the whole way of GPU-aware MPI.
+TEST_P(OnGpuRanks, HaveTheSameBitsWithDeviceMemoryInMessages)
+{
+    if (!cuda_devices()[0].simulated) GTEST_SKIP() << "threads cannot read the memory of a GPU";
+    const Wish wish("gpu-aware", "true");
+    on_gpus([](const mpi::Cluster& cluster) {
+        const auto a = mpi::DistCsr<double>::generate(cluster, "stencil5:4");
+        const std::string text = mpi::SpmvPlan<double>::make(a).describe();
+        const bool sends = cluster.ranks() > 1;
+        expect(!sends || text.find("transport gpu-aware (TULLE_TRANSPORT asks for it)") != text.npos, text);
+        expect(text.ends_with(sends ? ", gpu-aware" : ", staged"), text);
+        check_gpu<double>(cluster);
+    });
+}
+
+TEST_P(OnGpuRanks, ChooseByTheSizeOfMessages)
+{
+    if (!cuda_devices()[0].simulated || GetParam() == 1) GTEST_SKIP() << "no messages that can be direct";
+    const Wish wish("auto", "true");
+    on_gpus([](const mpi::Cluster& cluster) {
+        const auto way = [&](std::size_t bytes) { return mpi::way_of(cluster, Backend::cuda, bytes); };
+        expect(cluster.transport().name == "gpu-aware", cluster.describe());
+        expect(way(65535) == mpi::Way::staged && way(65536) == mpi::Way::gpu_aware, "by size");
+        expect(mpi::way_of(cluster, Backend::cpu, 1 << 20) == mpi::Way::host, "on a CPU");
+    });
+}
+
+// What the self-test says when it does not pass is the reason of all ranks.
+TEST_P(OnGpuRanks, TellWhyDeviceMemoryCannotBeSent)
+{
+    if (GetParam() == 1) GTEST_SKIP() << "one rank sends nothing";
+    const std::pair<const char*, const char*> all[]{{"", "the transport takes host memory alone"},
+                                                    {"false", "the self-test received other data than it had sent"},
+                                                    {"there-is-no-such-program", "the self-test cannot be run: "}};
+    for (const auto& [program, why] : all) {
+        const Wish wish("gpu-aware", program);
+        try {
+            on_gpus([](const mpi::Cluster&) { expect(false, "it can"); });
+        } catch (const ValueError& e) {
+            const std::string expected = concat("TULLE_TRANSPORT is 'gpu-aware', which cannot be used: rank 0: ", why);
+            EXPECT_TRUE(e.message().starts_with(expected)) << e.message();
+        }
+    }
+}
+
+std::string why_no_nccl()
+{
+    try {
+        mpi::nccl_version();
+    } catch (const NotBuilt& e) {
+        return e.message();
+    }
+    return cuda_devices()[0].simulated ? "NCCL cannot use the simulated GPU" : "";
+}
+
+// One rank, or as many as there are GPUs, by NCCL; more of them are told why not.
+TEST_P(OnGpuRanks, HaveTheSameBitsWithNccl)
+{
+    const std::string why = why_no_nccl();
+    const bool possible = why.empty() && std::ssize(cuda_devices()) >= GetParam();
+    const Wish wish("nccl");
+    try {
+        on_gpus([](const mpi::Cluster& cluster) {
+            expect(cluster.transport().name == "nccl", cluster.describe());
+            check_gpu<double>(cluster);
+        });
+        EXPECT_TRUE(possible);
+    } catch (const ValueError& e) {
+        const std::string expected = concat("TULLE_TRANSPORT is 'nccl', which cannot be used: rank 0: ",
+                                            why.empty() ? "NCCL needs a GPU for each rank, rank " : why);
+        EXPECT_TRUE(!possible && e.message().starts_with(expected)) << e.message();
+    }
+    if (!why.empty()) GTEST_SKIP() << why;
+}
+
+// A message of NCCL to the rank itself.
+TEST(Nccl, SendsToItself)
+{
+    if (const std::string none = why_no_cuda(); !none.empty()) GTEST_SKIP() << none;
+    if (const std::string why = why_no_nccl(); !why.empty()) GTEST_SKIP() << why;
+    const Wish wish("nccl");
+    const mpi::Cluster cluster = alone(Context::cuda(0));
+    const Context& ctx = cluster.context();
+    const std::vector<double> x = numbers<double>(0, 40000, 1);
+    const Buffer<double> from = to_device<double>(ctx, x);
+    Buffer<double> to = to_device<double>(ctx, std::vector<double>(x.size()));
+    mpi::NcclMessages messages(cluster);
+    messages.add_send(from.data(), from.bytes(), 0);
+    messages.add_receive(to.data(), to.bytes(), 0);
+    for (int round = 0; round < 2; ++round) {
+        messages.start("a message", ctx.run([](const auto& q) { return q.place().stream; }));
+        messages.finish("a message");
+    }
+    EXPECT_EQ(host_copy(ctx, to), x);
+    EXPECT_EQ(cluster.sent(), (mpi::Traffic{2, 2 * from.bytes()}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, OnGpuRanks, ::testing::Values(1, 2, 3));

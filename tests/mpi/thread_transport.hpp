@@ -74,6 +74,13 @@ inline std::map<int, mpi::Traffic>& sent_by_tag()
     return sent;
 }
 
+// The program that judges whether threads can be given device memory, as the simulated GPU has it; empty: they cannot.
+inline std::string& self_test_of_threads()
+{
+    static std::string program;
+    return program;
+}
+
 class ThreadTransport final : public mpi::Transport {
 public:
     ThreadTransport(std::shared_ptr<World> world, int rank) : world_(std::move(world)), rank_(rank) {}
@@ -108,6 +115,7 @@ public:
         return true;
     }
     void release(Request request) noexcept override { delete &of(request); }
+    std::string self_test_program() const override { return self_test_of_threads(); }
     [[noreturn]] void abort(int code) override
     {
         world_->end(code);

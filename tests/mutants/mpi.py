@@ -26,4 +26,7 @@ MUTANTS = [
     mutant("mpi: only the first of several dot products is summed", "src/mpi/dot.cpp", "for (std::size_t k = 0; k < sum.size(); ++k)\n            static", "for (std::size_t k = 0; k < 1; ++k)\n            static", BITS),
     mutant("mpi: two batches do not fit the budget together", "src/mpi/spgemm.cpp", "if (!keeps_patterns) cut_by(budget / 2);", "if (!keeps_patterns) cut_by(budget);", BATCHES),
     mutant("mpi: the next batch waits for the product", "src/mpi/spgemm.cpp", "if (round + 1 < rounds) next = start(round + 1);\n            const Csr<V> c = multiply(*batch, next.get());", "const Csr<V> c = multiply(*batch, next.get());\n            if (round + 1 < rounds) { held -= fetched_bytes(round); next = start(round + 1); held += fetched_bytes(round); }", BATCHES),
+    mutant("mpi: a rank that answers is blamed", "src/mpi/messages.cpp", "if (note.number == number_) return true;", "if (note.number < 0) return true;", "*NamesWhomAllWaitForInTheEnd*"),
+    mutant("mpi: device memory is sent before the GPU has packed it", "src/mpi/halo.hpp", "else if (!arrived_.empty() || way_ == Way::gpu_aware) synchronize(q);", "else if (!arrived_.empty()) synchronize(q);", "*DeviceMemoryInMessages*", test="mpi_gpu"),
+    mutant("mpi: a self-test that fails counts as passed", "src/mpi/self_test.cpp", "return child ? wait_for_child(*child, seconds) : why;", "if (child) wait_for_child(*child, seconds); return child ? std::string() : why;", "*TellWhyDeviceMemoryCannotBeSent*", test="mpi_gpu"),
 ]

@@ -89,8 +89,8 @@ void* allocate_device(const Place& place, std::size_t bytes)
 {
     const DeviceGuard guard(place.device);
     cudaMemPool_t const pool = pool_of(place.device);
-    if (!pool) return allocate_plain(bytes);
-    if (void* data = allocate_from(pool, place, bytes)) return data;
+    if (void* data = pool && !place.plain ? allocate_from(pool, place, bytes) : allocate_plain(bytes)) return data;
+    if (!pool) return nullptr;
     trim(pool, place);
     return allocate_plain(bytes);
 }

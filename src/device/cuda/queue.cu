@@ -89,6 +89,15 @@ int hidden_compute()
     throw ValueError(concat("TULLE_GPU_COMPUTE=", text, " is not one of 80, 86, 89, 90, 100, 120"));
 }
 
+template <std::size_t n>
+std::string digits_of(const char (&bytes)[n])
+{
+    std::string text;
+    for (const char byte : bytes)
+        for (const int shift : {4, 0}) text += "0123456789abcdef"[(static_cast<unsigned char>(byte) >> shift) & 15];
+    return text;
+}
+
 }  // namespace
 
 void check_blocks(offset_t blocks)
@@ -139,7 +148,8 @@ std::vector<GpuInfo> list_devices(std::string& why_not)
                            .bytes = properties.totalGlobalMem,
                            .l2_bytes = static_cast<std::size_t>(properties.l2CacheSize),
                            .shared_bytes_per_block = properties.sharedMemPerBlockOptin,
-                           .simulated = build::simulated});
+                           .simulated = build::simulated,
+                           .uuid = digits_of(properties.uuid.bytes)});
     }
     return devices;
 }

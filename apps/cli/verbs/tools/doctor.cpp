@@ -35,15 +35,19 @@ std::string openmp_text() { return fmt::format("OpenMP {}", built::openmp); }
 
 std::string yes_no(bool yes) { return yes ? "yes" : "no"; }
 
-// How messages of ranks on a backend travel, or why they cannot as TULLE_TRANSPORT asks.
+// What messages of ranks on a backend can travel by, the preferred one first, or why they cannot as TULLE_TRANSPORT
+// asks.
 std::string transport_text(Backend backend)
 {
+    std::string text;
     try {
-        const mpi::TransportChoice choice = mpi::choose_transport(backend);
-        return fmt::format("{} ({})", choice.name, choice.why);
+        const std::string program = find_program("tulle-mpi");
+        for (const mpi::TransportState& t : mpi::transports(backend, program.empty() ? "tulle-mpi" : program))
+            text += fmt::format("{}{}: {} ({})", text.empty() ? "" : "; ", t.name, yes_no(t.usable), t.why);
     } catch (const ValueError& e) {
         return fmt::format("{}; {}", e.message(), e.hint());
     }
+    return text;
 }
 
 Facts rank_facts()

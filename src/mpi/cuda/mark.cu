@@ -1,0 +1,45 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Places in a stream that the host can ask about without waiting.
+#include "device/cuda/runtime.cuh"
+#include "mpi/steps.hpp"
+
+namespace tulle::inline TULLE_ABI::mpi {
+namespace {
+
+cudaEvent_t of(void* event) { return static_cast<cudaEvent_t>(event); }
+
+}  // namespace
+
+Mark::Mark(int device) : device_(device)
+{
+    const cuda::DeviceGuard guard(device);
+    cudaEvent_t event = nullptr;
+    cuda::check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    event_ = event;
+}
+
+Mark::~Mark() { (void)cudaEventDestroy(of(event_)); }
+
+void Mark::set(CUstream_st* stream)
+{
+    const cuda::DeviceGuard guard(device_);
+    cuda::check(cudaEventRecord(of(event_), stream));
+}
+
+bool Mark::is_passed() const
+{
+    const cuda::DeviceGuard guard(device_);
+    const cudaError_t state = cudaEventQuery(of(event_));
+    if (state != cudaErrorNotReady) cuda::check(state);
+    else (void)cudaGetLastError();  // or the next launch would report it
+    return state == cudaSuccess;
+}
+
+void on_device(int device, const std::function<void()>& f)
+{
+    const cuda::DeviceGuard guard(device);
+    f();
+}
+
+}  // namespace tulle::inline TULLE_ABI::mpi
