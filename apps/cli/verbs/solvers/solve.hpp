@@ -21,6 +21,7 @@ struct SolveOptions {
     double tolerance = 1e-8, seconds = 0;  // seconds: 0 is no limit
     offset_t iterations = 10'000;
     int restart = 30;
+    int devices = 0;  // members of a team; 0: none, one context
 };
 void solve(const Session& session, const SolveOptions& options);
 void explain_solve(const Session& session, const SolveOptions& options);  // every candidate, predicted and measured
