@@ -62,7 +62,8 @@ public:
     /// @return the same report for any number of members where the bits are the same, but for its times.
     /// @throws ShapeError if b or x has the wrong size.
     /// @throws ValueError if b and x overlap or are null, or if the last update_values() failed half-way.
-    /// @throws OutOfMemory if another method had to be tried and its vectors do not fit, or a GPU has no room for a sum.
+    /// @throws OutOfMemory if another method had to be tried and its vectors do not fit, or a GPU has no room for a
+    /// sum.
     Report solve(std::span<const V> b, std::span<V> x, const Observer& observe = {});
     /// Solves A x = b with the distributed vectors b() and x(); waits for the result.
     /// @param observe called after every iteration; may be empty.

@@ -36,8 +36,7 @@ void set_up_first(State<V>& s)
         t.recipe.preconditioner = c.preconditioner;
         t.iteration.reset();
         t.system->set_up(t.a, c.preconditioner);
-        t.iteration =
-            parts::make_iteration(*t.system, c.method, c.restart > 0 ? c.restart : t.recipe.restart);
+        t.iteration = parts::make_iteration(*t.system, c.method, c.restart > 0 ? c.restart : t.recipe.restart);
     });
 }
 
@@ -132,16 +131,14 @@ TeamPlan<V> TeamPlan<V>::make(const Team& members, const AnyCsr<V>& given, const
     const double begin = trace::now();
     check_recipe(recipe, std::is_same_v<V, double>);
     check_team_recipe(recipe);
-    const Context host = partition::host_for(std::visit([](const auto& m) { return m.nonzeros; }, given)).deterministic();
+    const Context host =
+        partition::host_for(std::visit([](const auto& m) { return m.nonzeros; }, given)).deterministic();
     Buffer<offset_t> wide;
     const auto a = matrix::widened<CsrView<V>>(host, given, wide);
     require(a.rows == a.cols, [&] { return concat("A must be square, not ", a.rows, " x ", a.cols); });
     check(host, a);
-    auto s = std::make_unique<State>(State{team::State<V>{.ctx = host,
-                                                          .a = a,
-                                                          .wide = std::move(wide),
-                                                          .recipe = recipe,
-                                                          .features = inspect_for(host, members, a)}});
+    auto s = std::make_unique<State>(State{team::State<V>{
+        .ctx = host, .a = a, .wide = std::move(wide), .recipe = recipe, .features = inspect_for(host, members, a)}});
     s->recipe.check_every = 1;
     s->candidates = candidates_for(s->features, recipe);
     s->chosen = !recipe.preconditioner;
