@@ -183,6 +183,9 @@ void add_solve(Parser& parser, SolveOptions& o)
     verb->add_option("--restart", o.restart, "gmres and fgmres: vectors before a restart (30)")
         ->check(CLI::Range(1, 1000))
         ->option_text("N");
+    verb->add_option("--devices", o.devices, "on a team of so many: CPU queues, GPUs, or streams of one GPU")
+        ->check(CLI::Range(1, 1024))
+        ->option_text("N");
     verb->add_option("--output", o.to, "write x: Matrix Market, or one number a line")->option_text("FILE");
     parser.output(o.to);
     verb->add_option("--plot", o.plot, "draw the residuals, .png, .svg or .pdf")->option_text("FILE");
@@ -209,6 +212,9 @@ void add_solve(Parser& parser, SolveOptions& o)
         parser.effective(
             verb, option, [&o] { return o.preconditioner.empty() || o.preconditioner.starts_with("amg"); },
             "without amg as the --preconditioner");
+    for (const char* option : {"--near-null-space", "--unknowns-per-node"})
+        parser.effective(
+            verb, option, [&o] { return o.devices == 0; }, "with --devices");
     parser.when(verb, [&o](const Session& session) { solve(session, o); });
 }
 

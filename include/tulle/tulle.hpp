@@ -39,6 +39,7 @@
 #include "tulle/partition.hpp"
 #include "tulle/sddmm.hpp"
 #include "tulle/solve.hpp"
+#include "tulle/solve_team.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/spgemm_team.hpp"
 #include "tulle/spmm.hpp"

@@ -8,19 +8,20 @@
 #include "device/placed.hpp"
 #include "mpi/dots.hpp"
 #include "mpi/exchange.hpp"
-#include "mpi/local_dot.hpp"
 #include "tulle/distributed.hpp"
 #include "tulle/error.hpp"
+#include "vector/local_dot.hpp"
 
 namespace tulle::inline TULLE_ABI::mpi {
 
 template <class V>
 void dots(const Cluster& cluster, offset_t n, std::span<const VectorPair<V>> pairs, double* result)
 {
+    using vector::BinnedSum;
     static_assert(std::is_trivially_copyable_v<BinnedSum>);
     std::vector<BinnedSum> sum(pairs.size());
     cluster.context().run([&](const auto& q) {
-        for (std::size_t k = 0; k < pairs.size(); ++k) sum[k] = local_dot(q, pairs[k].x, pairs[k].y, n);
+        for (std::size_t k = 0; k < pairs.size(); ++k) sum[k] = vector::local_dot(q, pairs[k].x, pairs[k].y, n);
     });
     reduce_bytes(cluster, "dot", sum.data(), sum.size() * sizeof(BinnedSum), [&](void* to, const void* from) {
         for (std::size_t k = 0; k < sum.size(); ++k)

@@ -5,6 +5,7 @@
 
 #include <span>
 
+#include "solve/parts/part.hpp"
 #include "tulle/cluster.hpp"
 #include "tulle/types.hpp"
 
@@ -12,9 +13,7 @@ namespace tulle::inline TULLE_ABI::mpi {
 
 // Local parts of two vectors.
 template <class V>
-struct VectorPair {
-    const V *x, *y;
-};
+using VectorPair = solve::parts::VectorPair<const V*>;
 
 // result[k] = x · y of the k-th pair; local parts have n entries. Collective; waits.
 template <class V>

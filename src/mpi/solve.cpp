@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Systems of equations with distributed matrices: the loop of one process (solve/loop.hpp) with methods on distributed
-// vectors (methods.cpp). Scalars come from reproducible dot products, so they, and all decisions, are the same on all
-// ranks.
+// vectors (solve/parts/methods.hpp). Scalars come from reproducible dot products, so they, and all decisions, are the
+// same on all ranks.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -15,67 +15,39 @@
 #include "mpi/halo.hpp"
 #include "mpi/system.hpp"
 #include "solve/loop.hpp"
+#include "solve/parts/methods.hpp"
 #include "solve/policy.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
-#include "tulle/transfer.hpp"
 
 namespace tulle::inline TULLE_ABI::mpi {
-namespace {
-
-// The columns of the diagonal block, numbered as its rows.
-template <class V>
-Csr<V> diagonal_block(const DistCsr<V>& a)
-{
-    const CsrView<V> local = a.local();
-    const index_t below = a.ghosts_below();
-    const auto is_own = [&](index_t j) { return j >= below && j < below + local.rows; };
-    const offset_t inside = std::count_if(local.col, local.col + local.nonzeros, is_own);
-    Csr<V> block = Csr<V>::make(a.cluster().context().host(), local.rows, local.rows, inside);
-    block.sorted = local.sorted;
-    block.unique = local.unique;
-    offset_t next = 0;
-    for (index_t i = 0; i < local.rows; ++i) {
-        block.row_begin.data()[i] = next;
-        for (offset_t k = local.row_begin[i]; k < local.row_begin[i + 1]; ++k) {
-            if (!is_own(local.col[k])) continue;
-            block.col.data()[next] = local.col[k] - below;
-            block.value.data()[next++] = local.value[k];
-        }
-    }
-    block.row_begin.data()[local.rows] = next;
-    return block;
-}
-
-}  // namespace
 
 template <class V>
 System<V>::System(const DistCsr<V>& whole, SpmvPlan<V> whole_product)
-    : a(whole),
-      ctx(whole.cluster().context()),
-      product(std::move(whole_product)),
-      block(diagonal_block(whole))
+    : Part(whole.cluster().context(), whole.local().rows),
+      a(whole),
+      product(std::move(whole_product))
 {
-    if (ctx.backend() != Backend::cpu) block = to_device(ctx, block.view());
-    block_product = std::make_unique<spmv::Plan<V>>(
-        spmv::Plan<V>::make(ctx, block.view(), {.force = spmv::Policy{spmv::Kernel::rows, 2}}));
     ctx.run([&](const auto& q) {
-        residual = Buffer<V>(q, block.rows);
+        residual = Buffer<V>(q, rows());
         status = Buffer<solve::Status>(q, 1);
     });
 }
 
-// The preconditioner of this rank's block and the vectors of the method; a rank without rows has nothing to
-// precondition. May throw on one rank alone.
+template <class V>
+void System<V>::set_up(const solve::Preconditioner& wanted)
+{
+    plain = std::holds_alternative<solve::None>(wanted);
+    Part::set_up({a.local(), a.ghosts_below()}, wanted);
+}
+
+// The preconditioner of this rank's block and the vectors of the method. May throw on one rank alone.
 template <class V>
 void set_up_first(SolveState<V>& s)
 {
     System<V>& system = *s.system;
-    const solve::Preconditioner& wanted = s.choice().preconditioner;
-    system.plain = std::holds_alternative<solve::None>(wanted);
-    system.preconditioner = solve::make_preconditioner(s.ctx, system.block.view(), *system.block_product,
-                                                       system.rows() > 0 ? wanted : solve::Preconditioner{});
-    s.iteration = make_iteration(system, s.choice().method, s.recipe.restart);
+    system.set_up(s.choice().preconditioner);
+    s.iteration = solve::parts::make_iteration(system, s.choice().method, s.recipe.restart);
     s.best = system.make_vector();
     s.checked = system.make_vector();
 }

@@ -5,7 +5,6 @@
 
 #include <functional>
 
-#include "mpi/bins.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/types.hpp"
 
@@ -16,10 +15,6 @@ template <class V>
 void pack(const CpuQueue& q, const V* from, const index_t* index, offset_t n, index_t width, V* to);
 template <class V>
 void pack(const CudaQueue& q, const V* from, const index_t* index, offset_t n, index_t width, V* to);
-
-// The products x_i y_i in bins; no units unless is_quick(largest). Waits.
-template <class V>
-BinUnits units_of_products(const CudaQueue& q, const V* x, const V* y, offset_t n);
 
 // Copies from page-locked memory to the GPU, in the order of the stream, without waiting.
 void upload_pinned(const CudaQueue& q, const void* pinned, void* to, std::size_t bytes);

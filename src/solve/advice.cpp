@@ -12,26 +12,22 @@ constexpr double most_growth = 1.5;  // of iterations since the first solve, bef
 
 }  // namespace
 
-template <class V>
-std::string advise(PlanState<V>& s, const Report& report)
+std::string advise(const Recipe& recipe, const Report& report, double make_seconds, offset_t& usual_iterations)
 {
     if (!report.converged()) return {};
     const double seconds = report.iterate_seconds + report.verify_seconds;
     if (!report.note.empty())
-        return concat("a recipe with ", to_text(*s.recipe.method), " and ", to_text(*s.recipe.preconditioner),
+        return concat("a recipe with ", to_text(*recipe.method), " and ", to_text(*recipe.preconditioner),
                       " begins with what converged here");
-    if (s.usual_iterations < 0) {
-        s.usual_iterations = report.iterations;
+    if (usual_iterations < 0) {
+        usual_iterations = report.iterations;
         return {};
     }
-    const auto now = static_cast<double>(report.iterations), usual = static_cast<double>(s.usual_iterations);
+    const auto now = static_cast<double>(report.iterations), usual = static_cast<double>(usual_iterations);
     if (now < most_growth * usual + 5) return {};
     const double saved = seconds * (1 - usual / now);
-    return concat(report.iterations, " iterations, ", s.usual_iterations, " in the first solve: a new plan takes ",
-                  s.make_seconds, " s and may save ", saved, " s a solve");
+    return concat(report.iterations, " iterations, ", usual_iterations, " in the first solve: a new plan takes ",
+                  make_seconds, " s and may save ", saved, " s a solve");
 }
-
-template std::string advise(PlanState<float>&, const Report&);
-template std::string advise(PlanState<double>&, const Report&);
 
 }  // namespace tulle::inline TULLE_ABI::solve

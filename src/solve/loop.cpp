@@ -17,12 +17,12 @@ bool is_least_squares(PlanState<V>& s, double norm)
 }
 
 template <class V>
-Report run_loop(PlanState<V>& s, std::span<const V> b, std::span<V> x, const Observer& observe)
+Report solve_one(PlanState<V>& s, std::span<const V> b, std::span<V> x, const Observer& observe)
 {
-    return Loop<V, PlanState<V>>(s, b, x, observe).run();
+    return solve_in_turn<V>(s, b, x, observe);
 }
 
-template Report run_loop(PlanState<float>&, std::span<const float>, std::span<float>, const Observer&);
-template Report run_loop(PlanState<double>&, std::span<const double>, std::span<double>, const Observer&);
+template Report solve_one(PlanState<float>&, std::span<const float>, std::span<float>, const Observer&);
+template Report solve_one(PlanState<double>&, std::span<const double>, std::span<double>, const Observer&);
 
 }  // namespace tulle::inline TULLE_ABI::solve

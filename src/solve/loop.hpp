@@ -21,10 +21,14 @@ namespace tulle::inline TULLE_ABI::solve {
 template <class V, class State>
 class Loop {
 public:
-    Loop(State& state, std::span<const V> b, std::span<V> x, const Observer& observe)
+    using System = typename decltype(State::system)::element_type;
+    using Input = typename System::Input;
+    using Output = typename System::Output;
+
+    Loop(State& state, Input b, Output x, const Observer& observe)
         : s_(state),
           b_(b),
-          x_(s_.x.empty() ? x : s_.x.span()),
+          x_(x_of(state, x)),
           given_x_(x),
           observe_(observe),
           began_(trace::now())
@@ -44,11 +48,18 @@ public:
 private:
     const Stop& stop() const { return s_.recipe.stop; }
 
+    // What iterations work on: the plan's own x, if it has one.
+    static Output x_of(State& s, Output given)
+    {
+        if constexpr (std::is_same_v<Output, std::span<V>>) return s.x.empty() ? given : s.x.span();
+        else return given;
+    }
+
     // Where the plan has an x of its own. Waits: x is the caller's when a solve ends.
-    void move_x(std::span<const V> from, std::span<V> to) const
+    void move_x(Output from, Output to) const
     {
         if (from.data() == to.data()) return;
-        s_.ctx.run([&](const auto& q) { copy(q, from.data(), to.data(), std::ssize(from)); });
+        s_.system->copy_vector(from.data(), to.data());
         s_.ctx.synchronize();
     }
 
@@ -69,10 +80,7 @@ private:
         end(norm);
     }
 
-    void clear_x()
-    {
-        s_.ctx.run([&](const auto& q) { fill_zero(q, x_.data(), std::ssize(x_)); });
-    }
+    void clear_x() { s_.system->clear(x_.data()); }
 
     // Numbers that no method can begin with: x is 0.
     void refuse(std::string where)
@@ -95,7 +103,7 @@ private:
     // x is kept, with its residual computed anew.
     void keep_best(double norm)
     {
-        s_.ctx.run([&](const auto& q) { copy(q, static_cast<const V*>(x_.data()), s_.best.data(), s_.best.size()); });
+        s_.system->copy_vector(x_.data(), s_.best.data());
         best_ = norm;
     }
     // Between iterations, where the method tells of a residual far below the best: x is kept if that is true.
@@ -215,7 +223,7 @@ private:
 
     void restore_best()
     {
-        s_.ctx.run([&](const auto& q) { copy(q, std::as_const(s_.best).data(), x_.data(), s_.best.size()); });
+        s_.system->copy_vector(s_.best.data(), x_.data());
         verify();
         best_ = true_;
     }
@@ -231,7 +239,7 @@ private:
         status.limit = stop().divergence * report_.history.front();
         seen_ = 0;
         put(status);
-        s_.system->preconditioner->begin(true_);
+        s_.system->begin(true_);
         s_.iteration->start(x_.data(), attempt_);
         const offset_t room = std::min(s_.iteration->cycle(), stop().iterations - report_.iterations);
         for (offset_t left = room; left > 0 && status.halt == Halt::none && !ended_ && !stuck_ && !slow_;) {
@@ -328,8 +336,8 @@ private:
     static constexpr offset_t looks_in_cost = 8;  // part of the next one's cost before it can take over
 
     State& s_;
-    std::span<const V> b_;
-    std::span<V> x_, given_x_;
+    Input b_;
+    Output x_, given_x_;
     const Observer& observe_;
     double began_;
     offset_t seen_ = 0;  // iterations of the method that the host has looked at
@@ -346,5 +354,21 @@ private:
     double started_ = 0;     // residual when the current candidate began
     offset_t began_at_ = 0;  // and the iterations before it
 };
+
+// A solve that begins with the first candidate again where the one before has failed.
+template <class V, class State, class Input, class Output>
+Report solve_in_turn(State& s, Input b, Output x, const Observer& observe)
+{
+    if (!s.iteration || (s.failed && s.current != s.first)) {
+        s.current = s.first;
+        s.skipped.clear();
+        set_up_first(s);
+    }
+    s.failed = true;
+    Report report = Loop<V, State>(s, b, x, observe).run();
+    s.failed = !report.converged();
+    report.advice = advise(s.recipe, report, s.make_seconds, s.usual_iterations);
+    return report;
+}
 
 }  // namespace tulle::inline TULLE_ABI::solve

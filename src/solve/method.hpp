@@ -17,6 +17,12 @@ namespace tulle::inline TULLE_ABI::solve {
 template <class V>
 class System {
 public:
+    // A vector, and what the caller of a solve gives.
+    using Vector = Buffer<V>;
+    using Out = V*;
+    using Input = std::span<const V>;
+    using Output = std::span<V>;
+
     System(const Context& ctx, const CsrView<V>& a);
 
     void update_values(const CsrView<V>& a) { product.update_values(a); }
@@ -46,6 +52,16 @@ public:
     {
         return ctx.run([&](const auto& q) { return Buffer<V>(q, rows()); });
     }
+    void copy_vector(const V* from, V* to) const
+    {
+        ctx.run([&](const auto& q) { copy(q, from, to, rows()); });
+    }
+    void clear(V* x) const
+    {
+        ctx.run([&](const auto& q) { fill_zero(q, x, rows()); });
+    }
+    // Before the first iteration: the norm that residuals begin with.
+    void begin(double norm) { preconditioner->begin(norm); }
     // Scalars of a method, zero at first: what is enqueued after a halt reads those that were never written.
     template <class Scalars>
     Buffer<Scalars> make_scalars(offset_t count = 1) const
@@ -72,12 +88,13 @@ public:
     Buffer<Status> status;
 };
 
-template <class V>
+// X: how a vector is given to write (System::Out).
+template <class V, class X = V*>
 class Iteration : public BlockBody {
 public:
     // Begins at x, whose residual is System::residual and whose norm is in the status. `attempt` counts beginnings
     // after a breakdown without progress.
-    virtual void start(V* x, int attempt) = 0;
+    virtual void start(X x, int attempt) = 0;
     // Brings x up to date.
     virtual void finish() {}
     // Iterations after which it must begin anew.

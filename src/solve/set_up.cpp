@@ -1,11 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Candidates: each is a method with a preconditioner; the first that can be made is set up.
+// A candidate set up on one device.
 #include <type_traits>
 
+#include "solve/candidates.hpp"
 #include "solve/state.hpp"
 #include "tulle/error.hpp"
-#include "tulle/text.hpp"
 
 namespace tulle::inline TULLE_ABI::solve {
 namespace {
@@ -48,33 +48,12 @@ void set_up(PlanState<V>& s)
     s.iteration = make_iteration(*s.system, s.a, recipe, c.method);
 }
 
-bool is_matched(const Choice& c)
-{
-    const auto* p = std::get_if<Incomplete>(&c.preconditioner);
-    return p != nullptr && p->match;
-}
-
 }  // namespace
 
 template <class V>
 void set_up_first(PlanState<V>& s)
 {
-    bool singular = false;  // rows cannot be matched
-    for (;; ++s.current) {
-        if (singular && is_matched(s.choice()) && !s.is_last()) continue;
-        try {
-            return set_up(s);
-        } catch (const ValueError& e) {
-            if (!s.chosen || s.is_last()) throw;
-            s.skipped += concat(s.skipped.empty() ? "" : "; ", to_text(s.choice().preconditioner),
-                                " cannot be made: ", e.message());
-        } catch (const OutOfMemory& e) {
-            if (!s.chosen || s.is_last() || s.current == 0) throw;
-            s.skipped += concat(s.skipped.empty() ? "" : "; ", to_text(s.choice().preconditioner),
-                                " does not fit: ", e.message());
-        }
-        singular = singular || is_matched(s.choice());
-    }
+    set_up_in_turn(s, [](PlanState<V>& state) { set_up(state); });
 }
 
 template void set_up_first(PlanState<float>&);

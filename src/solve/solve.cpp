@@ -96,21 +96,6 @@ Dense<V> keep_near_null(const Context& ctx, index_t rows, const DenseView<const 
 }  // namespace
 
 template <class V>
-Report solve_one(PlanState<V>& s, std::span<const V> b, std::span<V> x, const Observer& observe)
-{
-    if (!s.iteration || (s.failed && s.current != s.first)) {
-        s.current = s.first;
-        s.skipped.clear();
-        set_up_first(s);
-    }
-    s.failed = true;
-    Report report = run_loop(s, b, x, observe);
-    s.failed = !report.converged();
-    report.advice = advise(s, report);
-    return report;
-}
-
-template <class V>
 Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& recipe,
                       const DenseView<const V>& near_null_space)
 {
@@ -263,8 +248,6 @@ std::string Plan<V>::describe() const
                   matrix::widened_text(s.wide.bytes()), "\n", s.system->preconditioner->describe());
 }
 
-template Report solve_one(PlanState<float>&, std::span<const float>, std::span<float>, const Observer&);
-template Report solve_one(PlanState<double>&, std::span<const double>, std::span<double>, const Observer&);
 template class Plan<float>;
 template class Plan<double>;
 

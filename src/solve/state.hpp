@@ -17,7 +17,7 @@
 
 namespace tulle::inline TULLE_ABI::solve {
 
-// S: System<V>, or what another module has in its place (mpi/system.hpp).
+// S: System<V>, or what stands in its place for vectors in parts (solve/team/system.hpp, mpi/system.hpp).
 template <class V, class S = System<V>>
 struct PlanState {
     std::shared_ptr<CUstream_st> stream = {};  // of the plan alone, on a GPU: nobody else can come into a capture
@@ -34,13 +34,13 @@ struct PlanState {
     bool chosen = false;       // preconditioners are chosen, not the caller's
     std::string skipped = {};  // candidates before it that could not be made, and why
     std::unique_ptr<S> system = {};
-    std::unique_ptr<Iteration<V>> iteration = {};
+    std::unique_ptr<Iteration<V, typename S::Out>> iteration = {};
     std::unique_ptr<BlockCg<V>> block = {};  // made for the first solve with several right-hand sides
     Buffer<V> block_b = {}, block_x = {};    // one column
     BlockGraphs blocks = {};                 // of the iteration
-    Buffer<V> x = {};        // what iterations work on, at the same address in every solve; may be empty
-    Buffer<V> best = {};     // the best x so far
-    Buffer<V> checked = {};  // its residual, while the method needs its own
+    typename S::Vector x = {};        // what iterations work on, at the same address in every solve; may be empty
+    typename S::Vector best = {};     // the best x so far
+    typename S::Vector checked = {};  // its residual, while the method needs its own
     double setup_seconds = 0;
     bool usable = true;              // false while update_values() is at work, and after one that failed
     double make_seconds = 0;         // of make()
@@ -83,15 +83,10 @@ void set_up_first(PlanState<V>& s);
 template <class V>
 bool is_least_squares(PlanState<V>& s, double norm);
 
-// loop.hpp: iterates with the current candidate, and with those after it where it fails.
-template <class V>
-Report run_loop(PlanState<V>& s, std::span<const V> b, std::span<V> x, const Observer& observe);
+// advice.cpp: what would make the next solves faster; may be empty. usual_iterations: PlanState has it.
+std::string advise(const Recipe& recipe, const Report& report, double make_seconds, offset_t& usual_iterations);
 
-// advice.cpp: what would make the next solves faster; may be empty.
-template <class V>
-std::string advise(PlanState<V>& s, const Report& report);
-
-// solve.cpp: a solve with one right-hand side, arguments checked.
+// loop.cpp: a solve with one right-hand side, arguments checked.
 template <class V>
 Report solve_one(PlanState<V>& s, std::span<const V> b, std::span<V> x, const Observer& observe);
 

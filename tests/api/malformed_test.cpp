@@ -482,6 +482,16 @@ void add_amg_and_solve(std::vector<Call<View>>& all)
          {solve::Recipe{}, solve::Recipe{.method = solve::Method::cg, .preconditioner = solve::Jacobi{}}})
         add_plan(all, "solve", true, !recipe.preconditioner,
                  [=](const Context& c, const View& a) { return solve::Plan<V>::make(c, a, recipe); });
+    const auto team_plan = [](const Context& c, const View& a) {
+        return solve::TeamPlan<V>::make(Team({c, Context::cpu(1)}), a, {.preconditioner = solve::None{}});
+    };
+    all.push_back({"solve::TeamPlan::make", [=](const Context& c, const View& a) { (void)team_plan(c, a); }, true});
+    all.push_back({"solve::TeamPlan::update_values",
+                   [=](const Context& c, const View& a) {
+                       const Matrices m(c);
+                       team_plan(c, m.view<View>(true)).update_values(a);
+                   },
+                   true, false});
 }
 
 // Every place of a matrix among the operands of a product.
@@ -916,6 +926,7 @@ TEST_P(MalformedOn, VectorsThatAreNullOrOfAnotherSize)
     const auto ilu = factor::Plan<V>::make(c, a), ordered = factor::Plan<V>::make(c, a, {.order = factor::Order::rcm});
     const auto multigrid = amg::Plan<V>::make(c, a);
     auto system = solve::Plan<V>::make(c, a);
+    auto team_system = solve::TeamPlan<V>::make(Team({c, m.host}), m.csr.view());
     const std::vector<std::pair<std::string, std::function<void(std::span<const V>, std::span<V>)>>> all{
         {"spmv::multiply", [&](auto x, auto y) { spmv::multiply(c, a, x, y); }},
         {"spmv::Plan::run", [&](auto x, auto y) { plan.run(x, y); }},
@@ -927,6 +938,7 @@ TEST_P(MalformedOn, VectorsThatAreNullOrOfAnotherSize)
         {"factor::Plan::apply in another order", [&](auto x, auto y) { ordered.apply(x, y); }},
         {"amg::Plan::apply", [&](auto x, auto y) { multigrid.apply(x, y); }},
         {"solve::Plan::solve", [&](auto x, auto y) { system.solve(x, y); }},
+        {"solve::TeamPlan::solve", [&](auto x, auto y) { team_system.solve(x, y); }},
         {"graph::multiply", [&](auto x, auto y) { graph::multiply(c, graph::Semiring::plus_times, a, x, y); }},
     };
     for (const auto& [name, call] : all) {

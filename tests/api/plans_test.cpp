@@ -63,6 +63,7 @@ static_assert(AnyPlan<amg::Plan<double>, CsrView<double>>);
 static_assert(PlanOfTeam<spmv::TeamPlan<double>, CsrView<double>>);
 static_assert(PlanOfTeam<spmm::TeamPlan<float>, CsrView<float>>);
 static_assert(PlanOfTeam<spgemm::TeamPlan<double>, CsrView<double>, CsrView<double>>);
+static_assert(PlanOfTeam<solve::TeamPlan<double>, CsrView<double>>);
 
 static_assert(Movable<mpi::SpmvPlan<double>> && Movable<mpi::SpmmPlan<double>> && Movable<mpi::SpgemmPlan<double>>);
 

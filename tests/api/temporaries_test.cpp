@@ -67,6 +67,7 @@ static_assert(takes_views_only<amg::Plan<double>, Context, double>);
 static_assert(takes_views_only<solve::Plan<double>, Context, double>);
 static_assert(takes_views_only<spmv::TeamPlan<double>, Team, double>);
 static_assert(takes_views_only<spmm::TeamPlan<double>, Team, double>);
+static_assert(takes_views_only<solve::TeamPlan<double>, Team, double>);
 static_assert(CanPlan<spgemm::Plan<double>, Context, CsrView<double>, CsrView<double>>);
 static_assert(!CanPlan<spgemm::Plan<double>, Context, Csr<double>, CsrView<double>>);
 static_assert(!CanPlan<spgemm::Plan<double>, Context, CsrView<double>, Csr<double>>);

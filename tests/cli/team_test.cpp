@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Several devices from the command line: run spmv --devices, plan spmv; ranks: partition, and runs under
-// mpirun.
+// Several devices from the command line: run spmv --devices, solve --devices, plan spmv; ranks: partition, and runs
+// under mpirun.
 #include "cli/program.hpp"
 
 namespace tulle::test {
@@ -22,6 +22,22 @@ TEST_F(Teams, RunIsRightOnAnyNumberOfDevices)
     }
     EXPECT_EQ(json("run spmv stencil5:20 --devices 3 --repeat 1")["results"][0]["policy"], "halo");
     EXPECT_EQ(json("run spmv stencil5:20 --devices 3 --repeat 1 --paper")["results"][0]["policy"], "paper");
+}
+
+// With the diagonal the same history for any number of devices.
+TEST_F(Teams, SolvesOnAnyNumberOfDevices)
+{
+    const std::string how = "solve stencil5:20 --method cg --preconditioner jacobi --devices ";
+    const auto one = json(how + "1"), some = json(how + "3");
+    EXPECT_EQ(some["reason"], "converged");
+    EXPECT_EQ(some["devices"], 3);
+    EXPECT_EQ(one["history"], some["history"]);
+    EXPECT_EQ(json("solve stencil5:20 --devices 2")["converged"], true);
+    const Outcome run = tulle(how + "2");
+    EXPECT_NE(run.out.find("solve on a team of 2"), run.out.npos) << run.out;
+    EXPECT_EQ(tulle("solve stencil5:20 --devices 0").code, 2);
+    EXPECT_EQ(tulle("solve stencil5:20 --devices 2 --unknowns-per-node 2").code, 2);
+    EXPECT_NE(tulle("solve stencil5:20 --devices 2 --method chebyshev").code, 0);
 }
 
 TEST_F(Teams, PlanTellsEveryPart)

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/binned_sum.hpp"
 #include "mpi/exchange.hpp"
 #include "mpi/nccl.hpp"
 #include "simt/sanitizers.hpp"
 #include "tests/mpi/checks.hpp"
+#include "vector/binned_sum.hpp"
 
 namespace tulle::testing {
 namespace {
@@ -275,7 +275,7 @@ double binned(std::vector<double> x, std::size_t cut)
         for (; first < last; ++first) most = std::fabs(*first) <= most ? most : std::fabs(*first);
         return most;
     };
-    mpi::BinnedSum low, high;
+    vector::BinnedSum low, high;
     const double* const begin = x.data();
     low.add(begin, static_cast<int>(cut), largest(begin, begin + cut));
     high.add(begin + cut, static_cast<int>(x.size() - cut), largest(begin + cut, begin + x.size()));
@@ -310,7 +310,7 @@ TEST(BinnedSum, TakesProducts)
     }
     const double sum = binned(product, 1000);
     for (const int cut : {1, 64, 1500, 2999}) {
-        mpi::BinnedSum products;
+        vector::BinnedSum products;
         products.add_products(x.data(), y.data(), cut);
         products.add_products(x.data() + cut, y.data() + cut, 3000 - cut);
         EXPECT_EQ(products.value(), sum) << cut;

@@ -7,10 +7,10 @@
 #include <limits>
 #include <vector>
 
-#include "mpi/local_dot.hpp"
 #include "mpi/nccl.hpp"
 #include "support/backends.hpp"
 #include "tests/mpi/checks.hpp"
+#include "vector/local_dot.hpp"
 
 namespace tulle::testing {
 namespace {
@@ -171,7 +171,7 @@ class LocalDotOn : public test::OnBackend {};
 double dot_on(const Context& ctx, const std::vector<double>& x, const std::vector<double>& y)
 {
     const Buffer<double> there_x = to_device<double>(ctx, x), there_y = to_device<double>(ctx, y);
-    return ctx.run([&](const auto& q) { return mpi::local_dot(q, there_x.data(), there_y.data(), std::ssize(x)); })
+    return ctx.run([&](const auto& q) { return vector::local_dot(q, there_x.data(), there_y.data(), std::ssize(x)); })
         .value();
 }
 

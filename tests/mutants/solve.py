@@ -11,9 +11,14 @@ ALL = "*EveryMethodWithEveryPreconditioner/c*:*EnergyNorm*/c*"
 LOOKS = "*LooksOfTheHostDoNotMatter/c*"
 
 BLOCK = "*BlockOn*/c*"
+TEAM = "*SolveOnTeam*/cpu"
 CANDIDATES = "*GoesOnWithTheNextCandidate*/cpu*:*RowsInAnyOrder*/cpu*:*SaysWhy*/cpu*:Solve.Chooses*"
 
 MUTANTS = [
+    mutant("solve on a team: the sums of the last member are left out", "src/solve/team/system.cpp", "member < part.size(); ++member) sums[k].add", "member + 1 < part.size(); ++member) sums[k].add", TEAM),
+    mutant("solve on a team: y is not there for r = b - A x", "src/solve/team/system.cpp", "if (beta != V(0)) p.copy_vector(y[member], product.y(member).data());", "", TEAM),
+    mutant("solve on a team: a block keeps the columns of the whole", "src/solve/parts/part.cpp", "block.col.data()[next] = a.col[k] - rows_.diagonal;", "block.col.data()[next] = i;", TEAM),
+    mutant("solve on a team: blocks keep their old values", "src/solve/parts/part.cpp", "product_->update_values(block_.view());\n    preconditioner->update_values(block_.view());", "", TEAM),
     mutant("block cg: columns after their halt go on", "src/solve/ops/block_cg.hpp", "columns.on[c] = status[c].performed != 0;", "columns.on[c] = true;", BLOCK),
     mutant("block cg: a column has the step of the first", "src/solve/ops/block_cg.hpp", "alpha[c] = s[c].rho / curvature[c];", "alpha[c] = s[0].rho / curvature[0];", BLOCK),
     mutant("block cg: columns that are not there are read", "src/solve/ops/block_cg.hpp", "c < count ? from.at(i, first + c) : V(0);", "from.at(i, first);", BLOCK),
@@ -23,7 +28,7 @@ MUTANTS = [
     mutant("solve: entries right of the diagonal need no mirror image", "src/solve/inspect.cpp", "if (a_.value[at] != V(0)) symmetric_ = false;", ";", "Solve.FeaturesDoNotDepend*"),
     mutant("solve: a price for a preconditioner of the caller", "src/solve/policy.cpp", "c.next_cost = 0;", "", "Solve.PricesTheSetup*"),
     mutant("solve: no candidate after the first", "src/solve/loop.hpp", "return next_ < s_.candidates.size();", "return false;", CANDIDATES),
-    mutant("solve: a later solve begins with the first candidate", "src/solve/solve.cpp", "s.failed = !report.converged();", "s.failed = true;", CANDIDATES),
+    mutant("solve: a later solve begins with the first candidate", "src/solve/loop.hpp", "s.failed = !report.converged();", "s.failed = true;", CANDIDATES),
     mutant("solve: candidates forget the preconditioner of the recipe", "src/solve/policy.cpp", "        c.preconditioner = p;\n        c.next_cost", "        c.next_cost", CANDIDATES),
     mutant("solve: any x is a least-squares solution", "src/solve/loop.hpp", "!is_least_squares(s_, true_)) return;", "is_least_squares(s_, true_)) return;", CANDIDATES),
     mutant("pass: the counter of blocks is not set back", "src/vector/cuda/pass.cuh", "            *space.arrived = 0;  // for the next pass\n", "", DOTS, test="vector"),

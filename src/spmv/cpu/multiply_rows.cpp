@@ -43,7 +43,7 @@ template <class V, class M>
 void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v)
 {
     if (q.threads == 1) {
-        multiply_stretch(a, narrow, {0, a.row_begin[0]}, {a.rows, a.row_begin[a.rows]}, lanes, v);
+        multiply_interval(a, narrow, {0, a.row_begin[0]}, {a.rows, a.row_begin[a.rows]}, lanes, v);
         return;
     }
 #pragma omp parallel for num_threads(q.threads) schedule(static)

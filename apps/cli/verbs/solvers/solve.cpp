@@ -10,6 +10,7 @@
 #include <cmath>
 #include <numeric>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "apps/cli/picture/history.hpp"
@@ -22,7 +23,9 @@
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/support/store.hpp"
 #include "apps/cli/support/whole_file.hpp"
+#include "apps/cli/verbs/operations/measure_team.hpp"
 #include "tulle/solve.hpp"
+#include "tulle/solve_team.hpp"
 #include "tulle/text.hpp"
 #include "tulle/transfer.hpp"
 
@@ -139,6 +142,27 @@ struct Outcome {
     std::size_t bytes = 0;
 };
 
+template <class Plan>
+Outcome outcome_of(const Plan& plan, solve::Report report)
+{
+    Outcome outcome{std::move(report), plan.describe(), {}, to_text(*plan.policy().preconditioner), plan.bytes()};
+    outcome.method = to_text(outcome.report.method);
+    return outcome;
+}
+
+template <class V>
+Outcome solve_on_team(const Session& session, const Context& like, const CsrView<V>& a, const std::vector<V>& b,
+                      std::vector<V>& x, const SolveOptions& o)
+{
+    const Team team = team_like(session, like, o.devices);
+    Activity work(session.console, "solving");
+    auto plan = solve::TeamPlan<V>::make(team, a, recipe_of(o));
+    ResidualProgress progress(work.progress());
+    x.resize(b.size());
+    solve::Report report = plan.solve(b, x, [&](const solve::Standing& s) { progress(s); });
+    return outcome_of(plan, std::move(report));
+}
+
 template <class V>
 Outcome solve_on(const Session& session, const Context& ctx, const CsrView<V>& a, const std::vector<V>& b,
                  Dense<V> near_null, std::vector<V>& x, const SolveOptions& o)
@@ -154,15 +178,10 @@ Outcome solve_on(const Session& session, const Context& ctx, const CsrView<V>& a
     recipe.unknowns_per_node = o.unknowns_per_node > 0 ? o.unknowns_per_node : usual;
     auto plan = solve::Plan<V>::make(ctx, there.view(), recipe, std::as_const(near_null).view());
     ResidualProgress progress(work.progress());
-    Outcome outcome{plan.solve(right.span(), left.span(), [&](const solve::Standing& s) { progress(s); }),
-                    plan.describe(),
-                    {},
-                    to_text(*plan.policy().preconditioner),
-                    plan.bytes()};
-    outcome.method = to_text(outcome.report.method);
+    solve::Report report = plan.solve(right.span(), left.span(), [&](const solve::Standing& s) { progress(s); });
     const Buffer<V> here = to_host<V>(ctx, std::as_const(left).span());
     x.assign(here.span().begin(), here.span().end());
-    return outcome;
+    return outcome_of(plan, std::move(report));
 }
 
 Json to_json(const Outcome& o)
@@ -213,12 +232,14 @@ void solve_as(const Session& session, const SolveOptions& o)
     const CsrView<V> a = loaded.matrix.view();
     const std::vector<V> b = right_side<V>(session, host, o, a.rows);
     std::vector<V> x;
-    const Outcome outcome = solve_on(session, ctx, a, b, near_null_space<V>(session, host, o, a.rows), x, o);
+    const Outcome outcome = o.devices > 0
+                                ? solve_on_team(session, ctx, a, b, x, o)
+                                : solve_on(session, ctx, a, b, near_null_space<V>(session, host, o, a.rows), x, o);
     const std::string sizes =
         fmt::format("{}, {}", shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"));
     if (session.settings.json) {
         Json result = about(o.matrix, a);
-        result.update({{"backend", ctx.name()}, {"type", o.type}});
+        result.update({{"backend", ctx.name()}, {"devices", std::max(1, o.devices)}, {"type", o.type}});
         result.update(to_json(outcome));
         print(session, result);
     } else print_table(session, o, sizes, outcome);

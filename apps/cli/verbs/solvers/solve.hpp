@@ -22,6 +22,7 @@ struct SolveOptions {
     offset_t iterations = 10'000;
     int restart = 30;
     std::string graphs = "auto";
+    int devices = 0;  // members of a team; 0: none, one context
 };
 void solve(const Session& session, const SolveOptions& options);
 void explain_solve(const Session& session, const SolveOptions& options);  // every candidate, predicted and measured

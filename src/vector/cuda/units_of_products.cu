@@ -11,9 +11,9 @@
 #include <cmath>
 
 #include "base/math.hpp"
-#include "mpi/steps.hpp"
+#include "vector/bins.hpp"
 
-namespace tulle::inline TULLE_ABI::mpi {
+namespace tulle::inline TULLE_ABI::vector {
 namespace {
 
 constexpr int threads_per_block = 256, warps_per_block = threads_per_block / 32, bins = kept_bins;
@@ -110,4 +110,4 @@ BinUnits units_of_products(const CudaQueue& q, const V* x, const V* y, offset_t 
 template BinUnits units_of_products(const CudaQueue&, const float*, const float*, offset_t);
 template BinUnits units_of_products(const CudaQueue&, const double*, const double*, offset_t);
 
-}  // namespace tulle::inline TULLE_ABI::mpi
+}  // namespace tulle::inline TULLE_ABI::vector

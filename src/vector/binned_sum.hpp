@@ -16,9 +16,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "mpi/bins.hpp"
+#include "vector/bins.hpp"
 
-namespace tulle::inline TULLE_ABI::mpi {
+namespace tulle::inline TULLE_ABI::vector {
 
 class BinnedSum {
 public:
@@ -209,4 +209,4 @@ private:
     std::int64_t positive_ = 0, negative_ = 0, nan_ = 0;
 };
 
-}  // namespace tulle::inline TULLE_ABI::mpi
+}  // namespace tulle::inline TULLE_ABI::vector

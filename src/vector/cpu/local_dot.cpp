@@ -1,10 +1,10 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/local_dot.hpp"
+#include "vector/local_dot.hpp"
 
 #include <algorithm>
 
-namespace tulle::inline TULLE_ABI::mpi {
+namespace tulle::inline TULLE_ABI::vector {
 
 template <class V>
 BinnedSum local_dot(const CpuQueue&, const V* x, const V* y, offset_t n)
@@ -23,4 +23,4 @@ BinnedSum local_dot(const CpuQueue&, const V* x, const V* y, offset_t n)
 template BinnedSum local_dot(const CpuQueue&, const float*, const float*, offset_t);
 template BinnedSum local_dot(const CpuQueue&, const double*, const double*, offset_t);
 
-}  // namespace tulle::inline TULLE_ABI::mpi
+}  // namespace tulle::inline TULLE_ABI::vector

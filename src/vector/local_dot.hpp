@@ -1,14 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The reproducible sum of x_i y_i on one rank; waits. The same bits on all queues.
+// The reproducible sum of x_i y_i on one queue; waits. The same bits on all queues.
 #pragma once
 
 #include <vector>
 
-#include "mpi/binned_sum.hpp"
-#include "mpi/steps.hpp"
+#include "vector/binned_sum.hpp"
 
-namespace tulle::inline TULLE_ABI::mpi {
+namespace tulle::inline TULLE_ABI::vector {
 
 template <class V>
 BinnedSum local_dot(const CpuQueue& q, const V* x, const V* y, offset_t n);
@@ -25,4 +24,4 @@ BinnedSum local_dot(const CudaQueue& q, const V* x, const V* y, offset_t n)
     return local_dot(CpuQueue(1, q.memory), here_x.data(), here_y.data(), n);
 }
 
-}  // namespace tulle::inline TULLE_ABI::mpi
+}  // namespace tulle::inline TULLE_ABI::vector

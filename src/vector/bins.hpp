@@ -8,9 +8,10 @@
 #include <cstdint>
 #include <limits>
 
-#include "tulle/api.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/types.hpp"
 
-namespace tulle::inline TULLE_ABI::mpi {
+namespace tulle::inline TULLE_ABI::vector {
 
 inline constexpr int bin_width = 40;
 inline constexpr int kept_bins = 3;
@@ -63,4 +64,8 @@ constexpr bool is_quick(double largest)
     return largest <= std::numeric_limits<double>::max() && top_of(bin_of(largest)) <= highest_quick;
 }
 
-}  // namespace tulle::inline TULLE_ABI::mpi
+// The products x_i y_i in bins; no units unless is_quick(largest). Waits.
+template <class V>
+BinUnits units_of_products(const CudaQueue& q, const V* x, const V* y, offset_t n);
+
+}  // namespace tulle::inline TULLE_ABI::vector
