@@ -48,6 +48,8 @@ constexpr int lanes_of_a_vector = 8;
 // Another kernel than the typical one must be this much faster as measured: noise of a clock should not decide, and
 // bits should not change for nothing.
 constexpr double worthwhile_gain = 1.05;
+// … or this much faster than a plain loop, with one sum, in a trial: parts tell less than the whole.
+constexpr double gain_over_plain = 1.1;
 // … and slices more, which take a copy of the matrix.
 constexpr double gain_for_sell = 1.15;
 // Rows keep their order in slices that need no more places a nonzero than this.
@@ -85,8 +87,9 @@ int lanes_for_longest(const RowFeatures& row, offset_t most = longest_lane)
 bool is_skewed(const RowFeatures& row, const Limits& limits)
 {
     if (limits.backend == Backend::cpu)
-        return limits.threads > 1 && static_cast<double>(row.longest) >
-                                         long_row_share_on_cpu * static_cast<double>(row.nonzeros) / limits.threads;
+        return limits.threads > 1 && row.rows + row.nonzeros > cpu_piece_steps &&
+               static_cast<double>(row.longest) >
+                   long_row_share_on_cpu * static_cast<double>(row.nonzeros) / limits.threads;
     const int lanes = lanes_for_longest(row);
     const bool hopeless = row.longest > 32 * longest_lane * lane_excess;
     return hopeless || (lanes > lane_excess * lanes_for_average(row) && offset_t{row.rows} * lanes > small_launch);
@@ -254,7 +257,8 @@ Policy policy_after_trial(const KernelTrial& tried, const Policy& chosen, Slices
     const auto best = std::min_element(tried.rows.begin(), tried.rows.end());
     if (*best >= RowCosts::never || place == RowCosts::lanes.end()) return chosen;
     Policy policy = chosen;
-    if (*best * worthwhile_gain < tried.rows[static_cast<std::size_t>(place - RowCosts::lanes.begin())])
+    if (tried.rows[0] < *best * gain_over_plain) policy.lanes = 1;
+    else if (*best * worthwhile_gain < tried.rows[static_cast<std::size_t>(place - RowCosts::lanes.begin())])
         policy.lanes = RowCosts::lanes[static_cast<std::size_t>(best - tried.rows.begin())];
     if (slices != Slices::none && tried.sell * gain_for_sell < *best)
         return {Kernel::sell, lanes_of_a_vector, chosen.copy, false, slices == Slices::sorted};

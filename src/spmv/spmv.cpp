@@ -262,6 +262,7 @@ void prepare(State& s)
     s.ctx.run([&](const auto& q) {
         const Policy& p = s.choice.policy;
         if (p.kernel == Kernel::split) prepare_split(q, rows_of(s), s.work);
+        if (p.kernel == Kernel::rows && s.features.reused) s.work.point = make_parts(q, rows_of(s));
         if (p.kernel == Kernel::groups) s.work.groups = make_groups(q, rows_of(s));
         if (p.narrow) s.work.narrow = make_narrow(q, rows_of(s));
         if (p.kernel == Kernel::sell) s.work.sell = make_sell(q, rows_of(s), p.sort, s.features.row.padded);
@@ -290,7 +291,7 @@ void run_on(const Queue& q, const State& s, const Vectors<V>& v)
 {
     const Policy& p = s.choice.policy;
     switch (p.kernel) {
-    case Kernel::rows: return multiply_rows(q, rows_of(s), p.lanes, s.work.narrow, v);
+    case Kernel::rows: return multiply_rows(q, rows_of(s), p.lanes, s.work, v);
     case Kernel::groups: return multiply_groups(q, rows_of(s), p.lanes, s.work.groups, v);
     case Kernel::stream: return run_stream(q, rows_of(s), s.work.stream, v);
     case Kernel::sell: return multiply_sell(q, rows_of(s), p.lanes, s.work.sell, v);
@@ -330,6 +331,9 @@ Limits limits_for(const Context& ctx, offset_t work, const Options& options, boo
             .costs = measure ? measured_costs(sizeof(Sum)) : typical_costs()};
 }
 
+// A plan runs many times in a row, with threads that are awake: a smaller share of work than usual is worth one.
+constexpr offset_t times_sooner = 6;
+
 // On a CPU whose costs may be measured, kernels are tried on parts of the matrix before one is kept.
 template <class State>
 void choose_by_trial(State& s)
@@ -362,7 +366,7 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
     const auto m = matrix::widened<StoredView<M>>(all, a, wide);
     using Sum = std::remove_cvref_t<decltype(*std::declval<State>().work.carry.data())>;
     const offset_t work = nonzeros_of(m) + std::max(shape_of(m).first, shape_of(m).second);
-    const Context ctx = all.for_work(work);
+    const Context ctx = all.for_work(reused ? times_sooner * work : work);
     auto s = std::make_unique<State>(State{.ctx = ctx,
                                            .a = m,
                                            .wide = std::move(wide),

@@ -61,6 +61,12 @@ TEST(ChooseSpmv, StreamsOrSplitsWhereOneRowIsMuchLonger)
     EXPECT_EQ(choose(t, gpu).policy.kernel, Kernel::split);
     EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::split);
     EXPECT_EQ(choose(t, {Backend::cpu, 1}).policy.kernel, Kernel::rows) << "one thread has nobody to wait for";
+    t.row.rows = 384;
+    t.row.nonzeros = 16'000;
+    t.row.longest = 15'000;
+    EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::rows) << "one piece of a split kernel has it all";
+    t.row.rows = 385;
+    EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::split);
 }
 
 TEST(ChooseSpmv, GivesSmallMatricesWithALongRowMoreLanesInsteadWhenUsedOnce)
@@ -226,6 +232,8 @@ TEST(ChooseSpmv, AClearlyFasterKernelWinsATrial)
     EXPECT_EQ(after({{1.0, 0.9, 0.97, RowCosts::never}}, one), (Policy{Kernel::rows, 2}));
     EXPECT_EQ(after({{1.0, 0.96, 0.97, 0.98}}, one), one) << "within the noise of a clock";
     EXPECT_EQ(after({}, four), four) << "nothing was tried";
+    EXPECT_EQ(after({{1.0, 0.97, 0.93, 0.95}}, four), one) << "a plain loop unless another gains a tenth";
+    EXPECT_EQ(after({{1.0, 0.97, 0.9, 0.95}}, four), four);
 }
 
 TEST(ChooseSpmv, SlicesWinATrialOnlyByALargeMargin)
@@ -276,7 +284,7 @@ struct ShortRows {
 TEST(ChooseSpmv, TriesKernelsOnLargeMatricesOnly)
 {
     const CpuQueue q(1);
-    for (const index_t rows : {1000, 100'000}) {
+    for (const index_t rows : {1000, 100'000, 430'000}) {  // the last beyond a core's caches
         const ShortRows a(rows);
         const KernelTrial tried = try_kernels<double>(q, a.view(), Slices::sorted);
         for (std::size_t lane = 0; lane < 3; ++lane) EXPECT_EQ(tried.rows[lane]<RowCosts::never, rows> 1000);

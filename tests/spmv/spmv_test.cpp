@@ -451,6 +451,11 @@ TEST(SpmvOnCpu, GivesSmallWorkOneThread)
     };
     EXPECT_EQ(where(small), "spmv on cpu:1");
     EXPECT_EQ(where(large), "spmv on cpu:2");
+    const auto rows_of_20 = [](index_t rows) {
+        return matrix_where<double>(rows, 20, Values::integers, 3, [](index_t, index_t) { return true; });
+    };
+    EXPECT_EQ(where(rows_of_20(130)), "spmv on cpu:1");
+    EXPECT_EQ(where(rows_of_20(131)), "spmv on cpu:2") << "a sixth of the usual work, because a plan runs many times";
 }
 
 // The call without a plan looks at less, and refuses the same.

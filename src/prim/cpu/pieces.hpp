@@ -31,18 +31,26 @@ inline Pieces piece_per_thread(const CpuQueue& q, offset_t n, offset_t smallest 
     return pieces_of(n, std::max(least, ceil_div(n, offset_t{q.threads})));
 }
 
-// work(p, begin, end) for every piece p; it must not throw. One thread needs no parallel region: to enter and leave one
-// takes about as long as a pass over a thousand entries.
+// work(p, begin, end) for every piece p; it must not throw. One thread, and one piece, need no parallel region: even
+// one of a single thread takes longer than a small product.
 template <class F>
 void each_piece(const CpuQueue& q, const Pieces& pieces, F&& work)
 {
-    const auto run = [&](offset_t p) { work(p, pieces.begin(p), pieces.end(p)); };
     if (q.threads == 1 || pieces.count <= 1) {
-        for (offset_t p = 0; p < pieces.count; ++p) run(p);
+        for (offset_t p = 0; p < pieces.count; ++p) work(p, pieces.begin(p), pieces.end(p));
         return;
     }
 #pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (offset_t p = 0; p < pieces.count; ++p) run(p);
+    for (offset_t p = 0; p < pieces.count; ++p) work(p, pieces.begin(p), pieces.end(p));
+}
+
+// work(t) for every thread t of the queue, likewise.
+template <class F>
+void each_thread(const CpuQueue& q, F&& work)
+{
+    if (q.threads == 1) return work(0);
+#pragma omp parallel for num_threads(q.threads) schedule(static)
+    for (int t = 0; t < q.threads; ++t) work(t);
 }
 
 }  // namespace tulle::inline TULLE_ABI::prim

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "prim/cpu/pieces.hpp"
 #include "prim/merge_path.hpp"
 #include "sddmm/cpu/row_dots.hpp"
 
@@ -90,11 +91,10 @@ void attend(const CpuQueue& q, const CsrView<V>& a, const Attention<V, C>& o)
     const auto row_at = [&](offset_t part) {
         return prim::merge_point(a.row_begin, a.rows, a.nonzeros, std::min(all, part * steps)).row;
     };
-#pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (int t = 0; t < q.threads; ++t) {
+    prim::each_thread(q, [&](int t) {
         Running<Sum<V>> running;
-        for (offset_t row = row_at(t); row < row_at(t + 1); ++row) attend_row(a, row, o, running);
-    }
+        for (offset_t row = row_at(t), end = row_at(t + 1); row < end; ++row) attend_row(a, row, o, running);
+    });
 }
 
 template void attend(const CpuQueue&, const CsrView<double>&, const Attention<double, double>&);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/machine.hpp"
+#include "prim/cpu/pieces.hpp"
 #include "sddmm/cpu/row_dots.hpp"
 
 namespace tulle::inline TULLE_ABI::sddmm {
@@ -75,8 +76,8 @@ template <class V, class C>
 void sample(const CpuQueue& q, const CsrView<V>& a, const index_t*, int, const Sampled<V, C>& o)
 {
     const auto sample_part = best_kernel<V, C>();
-#pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (int t = 0; t < q.threads; ++t) sample_part(a, a.nonzeros * t / q.threads, a.nonzeros * (t + 1) / q.threads, o);
+    prim::each_thread(q,
+                      [&](int t) { sample_part(a, a.nonzeros * t / q.threads, a.nonzeros * (t + 1) / q.threads, o); });
 }
 
 template void sample(const CpuQueue&, const CsrView<double>&, const index_t*, int, const Sampled<double, double>&);

@@ -11,6 +11,7 @@
 
 #include "base/machine.hpp"
 #include "base/vector.hpp"
+#include "prim/cpu/pieces.hpp"
 #include "prim/merge_path.hpp"
 #include "spmm/steps.hpp"
 
@@ -322,13 +323,12 @@ void multiply_rows(const CpuQueue& q, const CsrView<V>& a, int, const Workspace<
     const offset_t steps = prim::steps_per_part(a.rows, a.nonzeros, q.threads), all = a.rows + a.nonzeros;
     const auto multiply = best_range<V, C>();
     const bool streams = writes_past_caches(q, a, o);
-#pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (int t = 0; t < q.threads; ++t) {
+    prim::each_thread(q, [&](int t) {
         const auto row_at = [&](offset_t part) {
             return prim::merge_point(a.row_begin, a.rows, a.nonzeros, std::min(all, part * steps)).row;
         };
         multiply(a, row_at(t), row_at(t + 1), o, streams);
-    }
+    });
 }
 
 template void multiply_rows(const CpuQueue&, const CsrView<double>&, int, const Workspace<double>&,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "matrix/equal_rows.hpp"
+#include "prim/cpu/pieces.hpp"
 #include "spmv/group_size.hpp"
 #include "spmv/steps.hpp"
 
@@ -83,14 +84,14 @@ void multiply_groups(const CpuQueue& q, const CsrView<M>& a, int, const Groups& 
                    ? n
                    : std::partition_point(group, group + n, [&](const RowGroup& g) { return g.begin < begin; }) - group;
     };
-#pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (int t = 0; t < q.threads; ++t)
+    prim::each_thread(q, [&](int t) {
         for (offset_t g = t == 0 ? 0 : first_of(t), last = first_of(t + 1); g < last; ++g) switch (group[g].rows()) {
             case 1: multiply_group<1>(a, group[g], v); break;
             case 2: multiply_group<2>(a, group[g], v); break;
             case 3: multiply_group<3>(a, group[g], v); break;
             default: multiply_group<4>(a, group[g], v);
             }
+    });
 }
 
 template Groups make_groups(const CpuQueue&, const CsrView<float>&);

@@ -3,6 +3,7 @@
 // Lines dealt to threads in pieces of like work; each line is added up in four sums side by side.
 #include <array>
 
+#include "prim/cpu/pieces.hpp"
 #include "prim/merge_path.hpp"
 #include "spmv/team/steps.hpp"
 
@@ -27,15 +28,14 @@ template <class V>
 void multiply_lines(const CpuQueue& q, const CsrView<V>& a, int, const Vectors<V>& v)
 {
     const offset_t steps = prim::steps_per_part(a.rows, a.nonzeros, q.threads), all = a.rows + a.nonzeros;
-#pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (int t = 0; t < q.threads; ++t) {
+    prim::each_thread(q, [&](int t) {
         const auto line_at = [&](offset_t part) {
             return prim::merge_point(a.row_begin, a.rows, a.nonzeros, std::min(all, part * steps)).row;
         };
         const offset_t last = line_at(t + 1);
         for (offset_t i = line_at(t); i < last; ++i)
             v.y[i] = scaled(v.alpha, dot(a, a.row_begin[i], a.row_begin[i + 1], v.x), v.beta, v.y + i);
-    }
+    });
 }
 
 template void multiply_lines(const CpuQueue&, const CsrView<float>&, int, const Vectors<float>&);

@@ -4,16 +4,19 @@
 #include <algorithm>
 #include <vector>
 
+#include "prim/cpu/pieces.hpp"
 #include "spmv/cpu/checked_rows.hpp"
 #include "spmv/cpu/merge_interval.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
-// Where a thread's part begins, in whole rows.
+// Where a thread's part begins, in whole rows. The ends are not looked for: a small product would notice the divisions.
 template <class M>
 prim::MergePoint part_begin(const CpuQueue& q, const CsrView<M>& a, int part)
 {
+    if (part == 0) return {0, a.row_begin[0]};
+    if (part == q.threads) return {a.rows, a.row_begin[a.rows]};
     const offset_t work = a.rows + a.nonzeros;
     const offset_t row =
         prim::merge_row(a.row_begin, a.rows, a.nonzeros, work / q.threads * part + work % q.threads * part / q.threads);
@@ -39,16 +42,23 @@ Narrow make_narrow(const CpuQueue& q, const CsrView<M>& a)
     return n;
 }
 
-template <class V, class M>
-void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v)
+template <class M>
+Buffer<prim::MergePoint> make_parts(const CpuQueue& q, const CsrView<M>& a)
 {
-    if (q.threads == 1) {
-        multiply_interval(a, narrow, {0, a.row_begin[0]}, {a.rows, a.row_begin[a.rows]}, lanes, v);
-        return;
-    }
-#pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (int t = 0; t < q.threads; ++t)
-        multiply_interval(a, narrow, part_begin(q, a, t), part_begin(q, a, t + 1), lanes, v);
+    if (q.threads == 1) return {};
+    Buffer<prim::MergePoint> point(q, offset_t{q.threads} + 1);
+    for (int t = 0; t <= q.threads; ++t) point.data()[t] = part_begin(q, a, t);
+    return point;
+}
+
+template <class V, class M>
+void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v)
+{
+    const prim::MergePoint* const point = work.point.empty() ? nullptr : work.point.data();
+    prim::each_thread(q, [&](int t) {
+        const auto begin = [&](int part) { return point != nullptr ? point[part] : part_begin(q, a, part); };
+        multiply_interval(a, work.narrow, begin(t), begin(t + 1), lanes, v);
+    });
 }
 
 template <class V, class M>
@@ -71,9 +81,14 @@ bool multiply_rows_checked(const CpuQueue& q, const CsrView<M>& a, int lanes, co
 
 template Narrow make_narrow(const CpuQueue&, const CsrView<float>&);
 template Narrow make_narrow(const CpuQueue&, const CsrView<double>&);
-template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const Narrow&, const Vectors<float>&);
-template void multiply_rows(const CpuQueue&, const CsrView<double>&, int, const Narrow&, const Vectors<double>&);
-template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const Narrow&, const Vectors<double>&);
+template Buffer<prim::MergePoint> make_parts(const CpuQueue&, const CsrView<float>&);
+template Buffer<prim::MergePoint> make_parts(const CpuQueue&, const CsrView<double>&);
+template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const Workspace<float>&,
+                            const Vectors<float>&);
+template void multiply_rows(const CpuQueue&, const CsrView<double>&, int, const Workspace<double>&,
+                            const Vectors<double>&);
+template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const Workspace<double, float>&,
+                            const Vectors<double>&);
 template bool multiply_rows_checked(const CpuQueue&, const CsrView<float>&, int, const Vectors<float>&);
 template bool multiply_rows_checked(const CpuQueue&, const CsrView<double>&, int, const Vectors<double>&);
 template bool multiply_rows_checked(const CpuQueue&, const CsrView<float>&, int, const Vectors<double>&);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "prim/cpu/pieces.hpp"
 #include "spmv/sell.hpp"
 
 #if defined(__x86_64__)
@@ -291,12 +292,11 @@ void multiply_sell(const CpuQueue& q, const CsrView<M>& a, int lanes, const Sell
 {
     const offset_t slices = sell.slice_begin.size() - 1;
     const bool vectors = lanes > 1 && has_vectors();
-#pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (int t = 0; t < q.threads; ++t) {
+    prim::each_thread(q, [&](int t) {
         const offset_t end = first_slice(sell.slice_begin.data(), slices, t + 1, q.threads);
         for (offset_t s = first_slice(sell.slice_begin.data(), slices, t, q.threads); s < end; ++s)
             multiply_slice(a, sell, s, vectors, v);
-    }
+    });
 }
 
 template void multiply_sell(const CpuQueue&, const CsrView<float>&, int, const Sell<float>&, const Vectors<float>&);

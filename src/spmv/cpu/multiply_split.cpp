@@ -5,14 +5,8 @@
 #include "spmv/cpu/merge_interval.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
-namespace {
 
-constexpr offset_t piece_steps = offset_t{1}
-                                 << 14;  // 200 KB of matrix in double: well above the cost of starting a piece
-
-}  // namespace
-
-offset_t steps_per_piece(const CpuQueue&) { return piece_steps; }
+offset_t steps_per_piece(const CpuQueue&) { return cpu_piece_steps; }
 
 template <class V, class M>
 void multiply_split(const CpuQueue& q, const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v)
@@ -20,9 +14,14 @@ void multiply_split(const CpuQueue& q, const CsrView<M>& a, int lanes, const Wor
     const offset_t pieces = work.carry.size();
     const prim::MergePoint* point = work.point.data();
     V* carry = const_cast<V*>(work.carry.data());
+    const auto multiply = [&, sums = lanes == 8 ? 8 : 2](offset_t p) {
+        carry[p] = multiply_interval(a, {}, point[p], point[p + 1], sums, v);
+    };
+    if (pieces == 1) multiply(0);  // without a parallel region
+    else {
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic)
-    for (offset_t p = 0; p < pieces; ++p)
-        carry[p] = multiply_interval(a, {}, point[p], point[p + 1], lanes == 8 ? 8 : 2, v);
+        for (offset_t p = 0; p < pieces; ++p) multiply(p);
+    }
     for (offset_t p = 0; p < pieces; ++p)
         if (point[p + 1].row < a.rows) v.y[point[p + 1].row] += v.alpha * carry[p];
 }

@@ -5,6 +5,9 @@
 // learns lengths that it sees again, and after its data and x were read once, because the first kernel would otherwise
 // pay for the others. The parts that took longest do not count: a thread may have been interrupted there.
 //
+// A matrix that the caches of a core do not hold comes from further away in every product, where gathers and more sums
+// gain less, or lose. There a kernel multiplies all parts, more than such a cache holds, before the next one does.
+//
 // A trial is remembered, so that all plans of a process for one pattern choose the same kernel and give the same bits.
 #include <algorithm>
 #include <array>
@@ -20,9 +23,11 @@
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
-constexpr offset_t most_steps = 16384;  // rows and nonzeros of a part: 200 KB in double
-constexpr int parts = 8, parts_that_count = 6;
+constexpr offset_t most_steps = 16384;               // rows and nonzeros of a part: 200 KB in double
+constexpr int parts = 8, far_parts = 32;             // 32: 6 MB
 constexpr offset_t worth_trying = 2 * parts * 4096;  // smaller parts are done before a clock has told
+constexpr std::size_t row_kernels = RowCosts::lanes.size();
+constexpr offset_t beyond_caches = 4 * far_parts * most_steps;  // 25 MB in double
 
 // Reads what a product of these rows reads, so that it is in the cache.
 template <class V, class M>
@@ -57,6 +62,16 @@ double seconds_of_slices(const CsrView<M>& a, prim::MergePoint from, prim::Merge
     return thread_seconds() - before;
 }
 
+// Seconds of one row kernel on the rows between two points.
+template <class V, class M>
+double seconds_of_lanes(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, int lanes, const Vectors<V>& v)
+{
+    if (lanes == 8 && !has_gathers()) return RowCosts::never;
+    const double before = thread_seconds();
+    multiply_interval(a, {}, from, to, lanes, v);
+    return thread_seconds() - before;
+}
+
 // Seconds of every kernel on the rows between two points; the order changes with `first`.
 template <class V, class M>
 KernelTrial seconds_of(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, std::size_t first,
@@ -66,50 +81,96 @@ KernelTrial seconds_of(const CsrView<M>& a, prim::MergePoint from, prim::MergePo
     v.y[0] = touch(a, from, to, v.x);  // so that it is read indeed
     for (std::size_t turn = 0; turn < seconds.rows.size(); ++turn) {
         const std::size_t lane = (turn + first) % seconds.rows.size();
-        if (RowCosts::lanes[lane] == 8 && !has_gathers()) continue;
-        const double before = thread_seconds();
-        multiply_interval(a, {}, from, to, RowCosts::lanes[lane], v);
-        seconds.rows[lane] = thread_seconds() - before;
+        seconds.rows[lane] = seconds_of_lanes(a, from, to, RowCosts::lanes[lane], v);
     }
     if (slices != Slices::none && has_gathers())
         seconds.sell = seconds_of_slices(a, from, to, slices == Slices::sorted, v);
     return seconds;
 }
 
-// Nanoseconds a step, from the parts that took least.
-double cost_of_parts(std::array<double, parts> seconds, offset_t part_steps)
+// Nanoseconds a step, from the three quarters of the parts that took least.
+template <std::size_t N>
+double cost_of_parts(std::array<double, N> seconds, offset_t part_steps)
 {
+    constexpr std::size_t that_count = N * 3 / 4;
     std::sort(seconds.begin(), seconds.end());
-    const double sum = std::accumulate(seconds.begin(), seconds.begin() + parts_that_count, 0.0);
-    return sum / static_cast<double>(parts_that_count * part_steps) * 1e9;
+    const double sum = std::accumulate(seconds.begin(), seconds.begin() + that_count, 0.0);
+    return sum / static_cast<double>(offset_t{that_count} * part_steps) * 1e9;
 }
 
-// Seconds of all kernels on parts of the matrix; nothing where a part is inside a very long row.
+// Whole rows of about `steps` steps from `step` on.
+struct Part {
+    prim::MergePoint from, to;
+    bool in_long_row;  // most of it is inside a very long row, and there is little to multiply
+};
+
+template <class M>
+Part part_at(const CsrView<M>& a, offset_t step, offset_t steps)
+{
+    const auto point_at = [&](offset_t at) {
+        const offset_t row = prim::merge_point(a.row_begin, a.rows, a.nonzeros, at).row;
+        return prim::MergePoint{row, a.row_begin[row]};
+    };
+    const prim::MergePoint from = point_at(step), to = point_at(step + steps);
+    return {from, to, to.row - from.row + to.nonzero - from.nonzero < steps / 2};
+}
+
+// Costs of row kernels, each on all parts before the next one.
+template <class V, class M>
+std::optional<std::array<double, row_kernels>> costs_from_afar(const CsrView<M>& a, const Vectors<V>& v)
+{
+    std::array<Part, far_parts> part;
+    for (std::size_t k = 0; k < far_parts; ++k) {
+        part[k] = part_at(a, (a.rows + a.nonzeros) / far_parts * static_cast<offset_t>(k), most_steps);
+        if (part[k].in_long_row) return std::nullopt;
+        v.y[0] = touch(a, part[k].from, part[k].to, v.x);
+    }
+    std::array<double, row_kernels> costs;
+    for (std::size_t lane = 0; lane < row_kernels; ++lane) {
+        std::array<double, far_parts> seconds;
+        for (std::size_t k = 0; k < far_parts; ++k)
+            seconds[k] = seconds_of_lanes(a, part[k].from, part[k].to, RowCosts::lanes[lane], v);
+        costs[lane] = cost_of_parts(seconds, most_steps);
+    }
+    return costs;
+}
+
+// Costs on parts in a cache; nothing where a part is inside a very long row.
+template <class V, class M>
+KernelTrial costs_in_cache(const CsrView<M>& a, Slices slices, const Vectors<V>& v)
+{
+    const offset_t work = a.rows + a.nonzeros, part_steps = std::min(most_steps, work / (2 * parts));
+    std::array<std::array<double, parts>, row_kernels> seconds;
+    std::array<double, parts> of_slices;
+    for (std::size_t k = 0; k < parts; ++k) {
+        const Part part = part_at(a, (work - part_steps) / parts * static_cast<offset_t>(k), part_steps);
+        if (part.in_long_row) return {};
+        const KernelTrial tried = seconds_of(a, part.from, part.to, k, slices, v);
+        for (std::size_t lane = 0; lane < row_kernels; ++lane) seconds[lane][k] = tried.rows[lane];
+        of_slices[k] = tried.sell;
+    }
+    KernelTrial costs;
+    for (std::size_t lane = 0; lane < row_kernels; ++lane) costs.rows[lane] = cost_of_parts(seconds[lane], part_steps);
+    costs.sell = cost_of_parts(of_slices, part_steps);
+    return costs;
+}
+
+// Costs of all kernels on parts of the matrix. Slices, which would have to be made for all of the matrix, are known
+// from the cache only: as large a share of the best row kernel's cost is taken.
 template <class V, class M>
 KernelTrial try_on_parts(const CpuQueue& q, const CsrView<M>& a, Slices slices)
 {
-    const offset_t work = a.rows + a.nonzeros;
-    const offset_t part_steps = std::min(most_steps, work / (2 * parts));
     Buffer<V> x(q, a.cols), y(q, a.rows);
     std::fill_n(x.data(), a.cols, V(1));
-    const auto point_at = [&](offset_t step) {
-        const offset_t row = prim::merge_point(a.row_begin, a.rows, a.nonzeros, step).row;
-        return prim::MergePoint{row, a.row_begin[row]};
-    };
-    std::array<std::array<double, parts>, RowCosts::lanes.size()> seconds;
-    std::array<double, parts> of_slices;
-    for (std::size_t part = 0; part < parts; ++part) {
-        const offset_t step = (work - part_steps) / parts * static_cast<offset_t>(part);
-        const prim::MergePoint from = point_at(step), to = point_at(step + part_steps);
-        if (to.row - from.row + to.nonzero - from.nonzero < part_steps / 2) return {};  // a very long row
-        const KernelTrial tried = seconds_of(a, from, to, part, slices, Vectors<V>{V(1), x.data(), V(0), y.data()});
-        for (std::size_t lane = 0; lane < tried.rows.size(); ++lane) seconds[lane][part] = tried.rows[lane];
-        of_slices[part] = tried.sell;
+    std::fill_n(y.data(), a.rows, V(0));  // so that no kernel pays for pages that the system has yet to find
+    const Vectors<V> v{V(1), x.data(), V(0), y.data()};
+    KernelTrial costs = costs_in_cache(a, slices, v);
+    if (a.rows + a.nonzeros < beyond_caches || costs.rows[0] >= RowCosts::never) return costs;
+    if (const auto far = costs_from_afar(a, v)) {
+        const auto least = [](const auto& of_rows) { return *std::min_element(of_rows.begin(), of_rows.end()); };
+        costs.sell *= least(*far) / least(costs.rows);
+        costs.rows = *far;
     }
-    KernelTrial costs;
-    std::transform(seconds.begin(), seconds.end(), costs.rows.begin(),
-                   [&](const auto& of_parts) { return cost_of_parts(of_parts, part_steps); });
-    costs.sell = cost_of_parts(of_slices, part_steps);
     return costs;
 }
 
