@@ -6,6 +6,9 @@
 #include <vector>
 
 #include "simt/device_array.hpp"
+#ifdef TULLE_SIM
+#include "simt/sanitizers.hpp"
+#endif
 
 namespace tulle::test {
 namespace {

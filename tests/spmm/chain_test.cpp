@@ -12,11 +12,11 @@ namespace {
 
 using namespace tulle::test;
 
-constexpr index_t size = 150, n = 40;
-constexpr int products = 3;
-
 class SpmmChainOn : public OnBackend {
 protected:
+    static constexpr index_t size = 150, n = 40;
+    static constexpr int products = 3;
+
     template <class V>
     std::vector<double> chain(const Context& c, const Plan<V, V>& plan)
     {

@@ -13,11 +13,11 @@ namespace {
 
 using namespace tulle::test;
 
-constexpr index_t size = 300;
-constexpr int products = 3;
-
 class SpmvChainOn : public OnBackend {
 protected:
+    static constexpr index_t size = 300;
+    static constexpr int products = 3;
+
     std::vector<double> chain(const Context& c, const Plan<double>& plan)
     {
         const std::vector<double> ones(size, 1.0);
