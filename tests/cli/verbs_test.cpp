@@ -166,9 +166,10 @@ TEST_F(Verbs, DoctorTellsBuildHardwareAndWhatIsNotUsed)
                                                              [](const auto& u) { return u["what"] == "CUDA"; }));
     EXPECT_EQ(found["transport"]["cpu"], "host: yes (ranks work on CPUs)");
     for (const char* name : {"nccl: ", "; gpu-aware: ", "; staged: "})
-        if (found["build"]["cuda"].get<bool>())
+        if (found["build"]["cuda"].get<bool>()) {
             EXPECT_NE(found["transport"]["cuda"].get<std::string>().find(name), std::string::npos)
                 << found["transport"];
+        }
     const Outcome run = tulle("doctor");
     for (const char* part : {"compiler", "CPU backend", "CUDA backend", "hardware", "transport, CPUs", "not used"})
         EXPECT_NE(run.out.find(part), run.out.npos) << part;
