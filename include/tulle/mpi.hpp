@@ -153,7 +153,7 @@ inline Context gpu_of_rank(MPI_Comm comm)
 /// @returns the exit code for main(), or -1 if this is not such a process.
 inline int answer_self_test(int argc, char** argv)
 {
-    if (argc != 4 || std::string(argv[1]) != "--self-test") return -1;
+    if (argc != 4 || std::string(argv[1]) != "mpi-self-test") return -1;
     MPI_Init(nullptr, nullptr);
     const SelfTest result = [&] {
         MpiTransport alone(MPI_COMM_SELF);

@@ -62,7 +62,7 @@ std::string find_program(const std::string& program)
 
 std::optional<pid_t> start_child(const std::string& program, int device, const std::string& library, std::string& why)
 {
-    std::array<std::string, 4> words{program, "--self-test", concat(device), library};
+    std::array<std::string, 4> words{program, "mpi-self-test", concat(device), library};
     std::array<char*, 5> arguments{words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
     std::vector<char*> environment = child_environment();
     posix_spawn_file_actions_t quiet;  // what a crash prints is not of interest

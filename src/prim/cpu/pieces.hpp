@@ -31,26 +31,34 @@ inline Pieces piece_per_thread(const CpuQueue& q, offset_t n, offset_t smallest 
     return pieces_of(n, std::max(least, ceil_div(n, offset_t{q.threads})));
 }
 
+// Not inlined: the compiler may contract products and sums otherwise in every copy it makes, and the bits must not
+// depend on the number of threads.
+template <class F, class... A>
+[[gnu::noinline]] void call_piece(F& work, A... arguments)
+{
+    work(arguments...);
+}
+
 // work(p, begin, end) for every piece p; it must not throw. One thread, and one piece, need no parallel region: even
 // one of a single thread takes longer than a small product.
 template <class F>
 void each_piece(const CpuQueue& q, const Pieces& pieces, F&& work)
 {
     if (q.threads == 1 || pieces.count <= 1) {
-        for (offset_t p = 0; p < pieces.count; ++p) work(p, pieces.begin(p), pieces.end(p));
+        for (offset_t p = 0; p < pieces.count; ++p) call_piece(work, p, pieces.begin(p), pieces.end(p));
         return;
     }
 #pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (offset_t p = 0; p < pieces.count; ++p) work(p, pieces.begin(p), pieces.end(p));
+    for (offset_t p = 0; p < pieces.count; ++p) call_piece(work, p, pieces.begin(p), pieces.end(p));
 }
 
 // work(t) for every thread t of the queue, likewise.
 template <class F>
 void each_thread(const CpuQueue& q, F&& work)
 {
-    if (q.threads == 1) return work(0);
+    if (q.threads == 1) return call_piece(work, 0);
 #pragma omp parallel for num_threads(q.threads) schedule(static)
-    for (int t = 0; t < q.threads; ++t) work(t);
+    for (int t = 0; t < q.threads; ++t) call_piece(work, t);
 }
 
 }  // namespace tulle::inline TULLE_ABI::prim
