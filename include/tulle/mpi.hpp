@@ -149,7 +149,7 @@ inline Context gpu_of_rank(MPI_Comm comm)
 /// may have been built with another MPI: call it at the beginning of main(), before MPI_Init, and let the environment
 /// variable TULLE_SELF_TEST name the program.
 /// @param argc as main() gets it.
-/// @param argv as main() gets it; the program is started as `PROGRAM --self-test DEVICE LIBRARY`.
+/// @param argv as main() gets it; the program is started as `PROGRAM mpi-self-test DEVICE LIBRARY`.
 /// @returns the exit code for main(), or -1 if this is not such a process.
 inline int answer_self_test(int argc, char** argv)
 {
