@@ -3,14 +3,12 @@
 // Rows in parts by METIS (Karypis, Kumar, doi:10.1137/S1064827595287997), which is loaded when it is first wanted: the
 // library is not linked with it. The graph has an edge where A or its transpose has an entry, and vertices weigh as
 // much as their rows.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <numeric>
 
+#include "mpi/loaded_library.hpp"
 #include "tulle/distributed.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
@@ -29,29 +27,17 @@ struct Metis {
                            Index* options, Index* cut, Index* part) = nullptr;
 };
 
-void* load_metis()
+LoadedLibrary load_metis()
 {
-    const char* const chosen = std::getenv("TULLE_METIS");
-    for (const char* name : {chosen ? chosen : "libmetis.so.5", chosen ? chosen : "libmetis.so"})
-        if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-    const char* const why = dlerror();
-    throw NotBuilt(concat("METIS cannot be loaded: ", why ? why : "no reason given"),
-                   "install it (Debian: libmetis5), or name its library in TULLE_METIS");
-}
-
-template <class Function>
-void find(void* library, const char* name, Function& function)
-{
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    require<NotBuilt>(
-        function != nullptr, [&] { return concat("METIS has no function ", name); }, "version 5 is needed");
+    return LoadedLibrary::load("METIS", "version 5 is needed", "TULLE_METIS", {"libmetis.so.5", "libmetis.so"},
+                               "Debian: libmetis5");
 }
 
 // METIS is built with integers of 32 or 64 bits, and does not tell: it fills 40 of them with -1.
-bool has_wide_integers(void* library)
+bool has_wide_integers(const LoadedLibrary& library)
 {
     Metis<std::int32_t> metis;
-    find(library, "METIS_SetDefaultOptions", metis.set_default_options);
+    library.find("METIS_SetDefaultOptions", metis.set_default_options);
     std::array<std::int32_t, 2 * options_of_metis> options{};
     metis.set_default_options(options.data());
     return options.back() == -1;
@@ -97,10 +83,10 @@ Graph graph_of(const CsrView<V>& a)
 
 // The part of each row.
 template <class Index, class V>
-std::vector<index_t> parts_by(void* library, const CsrView<V>& a, int parts)
+std::vector<index_t> parts_by(const LoadedLibrary& library, const CsrView<V>& a, int parts)
 {
     Metis<Index> metis;
-    find(library, "METIS_PartGraphKway", metis.part_graph_kway);
+    library.find("METIS_PartGraphKway", metis.part_graph_kway);
     const Graph graph = graph_of(a);
     require<ValueError>(sizeof(Index) == 8 || graph.begin.back() <= max_index,
                         [&] { return concat("METIS of 32 bits cannot have ", graph.begin.back(), " edges"); });
@@ -126,7 +112,7 @@ RowOrder metis_order(const CsrView<V>& a, int parts)
     RowOrder order{std::vector<index_t>(static_cast<std::size_t>(a.rows)), even_cuts(a.rows, parts)};
     std::iota(order.order.begin(), order.order.end(), index_t{0});
     if (parts == 1 || parts >= a.rows) return order;  // nothing to choose
-    void* const library = load_metis();
+    const LoadedLibrary library = load_metis();
     const std::vector<index_t> part = has_wide_integers(library) ? parts_by<std::int64_t>(library, a, parts)
                                                                  : parts_by<std::int32_t>(library, a, parts);
     std::stable_sort(order.order.begin(), order.order.end(), [&](index_t i, index_t j) {

@@ -4,8 +4,6 @@
 // connect, and the first exchange of a plan.
 #include "mpi/nccl.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -16,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "mpi/loaded_library.hpp"
 #include "mpi/self_test.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
@@ -62,38 +61,26 @@ struct Nccl {
     }
 };
 
-void* load_nccl()
+LoadedLibrary load_nccl()
 {
-    const char* const chosen = std::getenv("TULLE_NCCL");
-    if (void* library = dlopen(chosen ? chosen : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL)) return library;
-    const char* const why = dlerror();
-    throw NotBuilt(concat("NCCL cannot be loaded: ", why ? why : "no reason given"),
-                   "install it (libnccl2), or name its library in TULLE_NCCL");
+    return LoadedLibrary::load("NCCL", "version 2.7 or newer is needed", "TULLE_NCCL", {"libnccl.so.2"}, "libnccl2");
 }
 
-template <class Function>
-void find_nccl(void* library, const char* name, Function& function)
-{
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    require<NotBuilt>(
-        function != nullptr, [&] { return concat("NCCL has no function ", name); }, "version 2.7 or newer is needed");
-}
-
-Nccl find_all(void* library)
+Nccl find_all(const LoadedLibrary& library)
 {
     Nccl nccl;
-    find_nccl(library, "ncclGetVersion", nccl.get_version);
-    find_nccl(library, "ncclGetUniqueId", nccl.get_unique_id);
-    find_nccl(library, "ncclCommInitRank", nccl.comm_init_rank);
-    find_nccl(library, "ncclCommDestroy", nccl.comm_destroy);
-    find_nccl(library, "ncclCommAbort", nccl.comm_abort);
-    find_nccl(library, "ncclCommGetAsyncError", nccl.comm_get_async_error);
-    find_nccl(library, "ncclGroupStart", nccl.group_start);
-    find_nccl(library, "ncclGroupEnd", nccl.group_end);
-    find_nccl(library, "ncclSend", nccl.send);
-    find_nccl(library, "ncclRecv", nccl.recv);
-    find_nccl(library, "ncclGetErrorString", nccl.get_error_string);
-    nccl.get_last_error = reinterpret_cast<const char* (*)(void*)>(dlsym(library, "ncclGetLastError"));
+    library.find("ncclGetVersion", nccl.get_version);
+    library.find("ncclGetUniqueId", nccl.get_unique_id);
+    library.find("ncclCommInitRank", nccl.comm_init_rank);
+    library.find("ncclCommDestroy", nccl.comm_destroy);
+    library.find("ncclCommAbort", nccl.comm_abort);
+    library.find("ncclCommGetAsyncError", nccl.comm_get_async_error);
+    library.find("ncclGroupStart", nccl.group_start);
+    library.find("ncclGroupEnd", nccl.group_end);
+    library.find("ncclSend", nccl.send);
+    library.find("ncclRecv", nccl.recv);
+    library.find("ncclGetErrorString", nccl.get_error_string);
+    nccl.get_last_error = reinterpret_cast<const char* (*)(void*)>(dlsym(library.handle, "ncclGetLastError"));
     nccl.check(nccl.get_version(&nccl.version));
     return nccl;
 }

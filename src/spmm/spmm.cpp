@@ -273,7 +273,7 @@ template <class State, class V, class C>
 void run_slices(State& s, const Operands<V, C>& all)
 {
     const bool turns = all.b_col != 1 && all.b_row == 1 && !s.work.b_by_rows.empty();
-    s.work.early = std::exchange(s.settled, true) && s.limits.clusters;
+    s.work.early = std::exchange(s.settled, true) && s.limits.clusters;  // dependent launch came with clusters
     const index_t at_once = turns || !s.work.partial.empty() || !s.work.merged.empty() ? s.work.columns : all.n;
     s.ctx.run([&](const auto& q) {
         for (index_t j = 0; j < all.n; j += std::min(at_once, all.n - j)) {
