@@ -35,6 +35,7 @@ struct KernelSet {
     std::uint32_t cut_above = never_cut;  // … with more products than this in pieces; those between go elsewhere
     bool registers = true, ranks = true;  // few products in registers; columns close together by bitmaps and ranks
     bool at_once = false;                 // all rows counted by bitmaps as long as a row of C, in the order they stand
+    bool hubs = false;                    // rows of C from many nonzeros of A are divided among many warps
 };
 
 // GPU: sums over all rows. Those that kernels still change stand last.

@@ -97,7 +97,9 @@ constexpr KernelSet ways_of_lists[]{{},
                                     {.lists = 8, .cut_above = 64},
                                     {.lists = 4, .cut_above = 512},
                                     {.registers = false},
-                                    {.lists = 8, .ranks = false}};
+                                    {.lists = 8, .ranks = false},
+                                    {.hubs = true},
+                                    {.lists = 8, .cut_above = 64, .hubs = true}};
 
 TEST(SpgemmGroups, EveryRowFitsItsKernel)
 {

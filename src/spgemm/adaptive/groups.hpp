@@ -75,7 +75,7 @@ enum class NumericKernel : unsigned char {
     hash2048,
     hash4096,
     hash8192,  // a block and a table
-    dense,     // a block and an array, window after window
+    dense,     // a block and an array, window after window; hubs as well
 };
 inline constexpr int fillers = 24;
 inline constexpr std::array<const char*, fillers> filler_names{"nothing to fill",
@@ -111,6 +111,13 @@ inline constexpr std::uint32_t counted_at_once =
     2048;  // products of a row that a warp counts while others wait for it (reasoned: 50 µs)
 inline constexpr std::uint32_t mapped_by_warp =
     8192;  // products; 16384 kept a warp busy for 0.4 ms (measured: email-Enron)
+// Hubs: rows of C from many nonzeros of A. A warp adds one row of B after the other, 0.3 µs each (measured:
+// hangGlider_2, 1463 nonzeros of A, 0.49 ms). Where the product has little other work, so many that nobody is left to
+// hide that, such rows are divided into parts of hub_entries, a warp each.
+inline constexpr offset_t product_with_hubs = 1
+                                              << 17;  // nonzeros of A at most (reasoned: one for each thread of a GPU)
+inline constexpr offset_t hub_nonzeros = 64;          // of A in a row: 20 µs for one warp
+inline constexpr int hub_entries = 128;
 inline constexpr std::uint32_t products_small = 64, products_medium = 256, products_large = 1024, products_block = 8192;
 // Shared memory of the kernels that keep values by rank, smallest first: 32, 16, 8 and 4 warps of a multiprocessor
 // share its 227 KiB. (Functions, because a kernel cannot look into a constant array of the host.)
@@ -161,7 +168,8 @@ constexpr SymbolicKernel counter_for(const RowStats& f, offset_t nonzeros_a, con
     const offset_t lanes = std::max(nonzeros_a, offset_t{f.products});
     if (kinds.registers && lanes <= 32)
         return lanes <= 8 ? SymbolicKernel::short8 : lanes <= 16 ? SymbolicKernel::short16 : SymbolicKernel::short32;
-    if (kinds.ranks && f.pattern <= mapped_by_warp && map_pays(f) && f.width <= large_map_columns)
+    const std::uint32_t by_warp = kinds.hubs ? counted_at_once : mapped_by_warp;
+    if (kinds.ranks && f.pattern <= by_warp && map_pays(f) && f.width <= large_map_columns)
         return f.width <= small_map_columns ? SymbolicKernel::map_small : SymbolicKernel::map_large;
     if (f.pattern <= products_large)
         return f.pattern <= products_small    ? SymbolicKernel::hash_small
@@ -205,6 +213,7 @@ constexpr NumericKernel filler_for(const RowStats& f, offset_t nonzeros_a, const
         return nonzeros_a <= few_lists ? (turns == 1 ? NumericKernel::lists4 : NumericKernel::cut4)
                : turns == 1            ? NumericKernel::lists8
                                        : NumericKernel::cut8;
+    if (kinds.hubs && nonzeros_a > hub_nonzeros && nonzeros > hub_entries) return NumericKernel::dense;
     const offset_t alone = rank_bytes(f.width, nonzeros, 1, value_bytes);
     if (kinds.ranks && words_of(f.width) * 8 <= offset_t{f.products} && alone <= rank_bytes_of(single_sizes - 1))
         return alone <= rank_bytes_of(0) ? NumericKernel::single_small : NumericKernel::single_large;

@@ -182,7 +182,8 @@ void analyse(const CudaQueue& q, const CsrView<V>& a, const CsrView<V>& b, const
                   .cut_above = policy.use_runs || at_once ? never_cut : static_cast<std::uint32_t>(policy.cut_above),
                   .registers = policy.registers,
                   .ranks = policy.ranks,
-                  .at_once = at_once};
+                  .at_once = at_once,
+                  .hubs = policy.columns_first && a.nonzeros <= product_with_hubs};
     Buffer<Span> span;
     Buffer<unsigned char> like_a;
     if (policy.use_runs) {

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int most_warps = 4;  // of a block
 constexpr std::size_t bytes_to_share = 7 * 1024;
-constexpr int part_entries = 512;  // of a long row that a warp takes
+constexpr int part_entries = 512;         // of a long row that a warp takes
+constexpr offset_t few_long_rows = 1024;  // up to which there are too few parts of that length (reasoned)
 constexpr offset_t long_row_of_b =
     24;  // mean length from which a row of B is added by itself (reasoned: most of its lanes work)
 
@@ -114,10 +115,12 @@ __global__ void __launch_bounds__(32 * most_warps)
 template <class V>
 void refill_hashed(const FillArguments<V>& f, NumericKernel size)
 {
-    constexpr int part_bits = bits_of(2 * part_entries);
+    const bool of_hubs = size == NumericKernel::dense && f.task.rows <= few_long_rows;
+    const int part_bits = of_hubs ? bits_of(2 * hub_entries) : bits_of(2 * part_entries);
     const int larger = static_cast<int>(size) - static_cast<int>(NumericKernel::hash64),
               bits = std::min(7 + larger, part_bits);
-    const int parts = 1 << std::max(0, 7 + larger - part_bits);  // 32 for the longest rows, however long they are
+    // 32 for the longest rows, or 128 shorter ones, however long they are.
+    const int parts = 1 << std::max(0, 7 + larger - part_bits);
     const std::size_t bytes = table_bytes<V>(bits);
     const int in_a_block = bytes <= bytes_to_share ? most_warps : 1;
     launch(f.q,
