@@ -42,7 +42,8 @@ MUTANTS = [
     mutant("amg in float: residuals are not scaled", "src/solve/preconditioner.cpp", "const double to_one = power_to_one(norm), scale", "const double to_one = 1, scale", "*MultigridInFloatForAnyScale*/c*"),
     mutant("plan: solves after an update of values that failed", "src/solve/solve.cpp", "    s.usable = false;\n", "", "*AFailedUpdateOfValues*/c*"),
     # second rounds, large strides, combinations of options
-    mutant("pass: what does not fit the first round of a grid is left out", "src/vector/cuda/pass.cuh", "for (offset_t i = global_thread(); i < n; i += entries_at_once * step) {", "if (offset_t i = global_thread(); i < n) {", "*PassesOfMoreEntries*/cuda*", seeds=[1]),
+    mutant("pass: what does not fit the first round of a grid is left out", "src/vector/cuda/pass.cuh", "for (; first < n; first += round) some_entries", "if (first < n) some_entries", "*PassesOfMoreEntries*/cuda*", seeds=[1]),
+    mutant("pass: a pass from the end begins one round too early", "src/vector/cuda/pass.cuh", "while (first + round < n) first += round;", "while (first + 2 * round < n) first += round;", "*PassesOfMoreEntries*/cuda*", seeds=[1]),
     mutant("status: norms of half the room", "src/solve/status.hpp", "s->history[s->iterations % most_unseen] = norm;", "s->history[s->iterations % (most_unseen / 2)] = norm;", "*LooksAroundTheRoom*/cpu*", seeds=[1]),
     mutant("gmres: dot products of two passes at most", "src/solve/methods/gmres.cpp", "first < count; first += tulle::vector::most_sums", "first < count && first < 16; first += tulle::vector::most_sums", "*GmresWithMore*/cpu*", seeds=[1]),
     mutant("block cg: leading dimensions are those of dense arrays", "src/solve/ops/block_cg.hpp", "return {d.data, rows ? d.leading : 1, rows ? 1 : d.leading};", "return {d.data, rows ? d.cols : 1, rows ? 1 : d.rows};", "*LeadingDimensions*/cpu*", seeds=[1]),
