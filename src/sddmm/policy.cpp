@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many lanes of a GPU share a nonzero (docs/design/sddmm.md). Four are fastest where there is enough work: measured
 // on an H200 for f32 with 32 and 128 columns (bench/results/sddmm-h200-policies.jsonl). Long rows of few nonzeros get
-// the fewest lanes that read a row of Y in one step, because there the time of one nonzero counts (reasoned).
+// the fewest lanes that read a row of Y in one step, because there the time of one nonzero counts, up to 16 where there
+// are some more.
 #include <algorithm>
 #include <array>
 
@@ -15,8 +16,11 @@ namespace {
 
 constexpr std::array lane_counts{4, 8, 16, 32};
 constexpr offset_t bytes_per_lane = 16;
-constexpr offset_t short_row_bytes = 128;              // two steps of four lanes
-constexpr offset_t many_nonzeros = offset_t{1} << 15;  // fewest that were measured
+constexpr offset_t short_row_bytes = 128;  // two steps of four lanes
+// Long rows (measured, 128 columns of f32): 16 lanes with 33,000 to 42,000 nonzeros, four or eight with 84,000 and
+// more.
+constexpr offset_t some_nonzeros = offset_t{1} << 15, many_nonzeros = offset_t{1} << 16;
+constexpr int most_lanes_of_some = 16;
 
 }  // namespace
 
@@ -29,6 +33,8 @@ Choice choose(const Features& t, Backend backend)
     for (const int lanes : lane_counts)
         if (lanes * bytes_per_lane >= row_bytes)
             return {{lanes}, concat(lanes, " lanes load a row of ", row_bytes, " bytes at once")};
+        else if (lanes == most_lanes_of_some && t.nonzeros >= some_nonzeros)
+            return {{lanes}, concat(lanes, " lanes load a row of ", row_bytes, " bytes in few steps")};
     return {{lane_counts.back()}, concat("rows of ", row_bytes, " bytes are longer than a warp loads at once")};
 }
 

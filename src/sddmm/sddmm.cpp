@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/plural.hpp"
+#include "device/cuda_devices.hpp"
 #include "device/placed.hpp"
 #include "matrix/convert_steps.hpp"
 #include "matrix/dense_checks.hpp"
@@ -35,6 +36,9 @@ struct Plan<V, C>::State {
     Choice choice;
     Buffer<index_t> row;        // of each nonzero, on a GPU
     const void* known[4] = {};  // arrays already found to be in the right memory
+    bool settled = false;       // a kernel has run since the pattern was written
+    bool can_be_early = false;
+    bool next_is_early() { return std::exchange(settled, true) && can_be_early; }
     const V* factor() const { return options.scaled ? a.value : nullptr; }
 };
 
@@ -141,6 +145,7 @@ Plan<V, C> Plan<V, C>::make(const Context& all, const AnyCsr<V>& given, const Op
                                                                    : choose(features, ctx.backend()),
                                            .row = {}});
     prepare(*s);
+    s->can_be_early = cuda::has_dependent_launch(ctx);
     return Plan(std::move(s));
 }
 
@@ -153,7 +158,7 @@ void Plan<V, C>::run(Scalar alpha, const DenseView<const V>& x, const DenseView<
     if (c.empty()) return;
     s.ctx.run([&](const auto& q) {
         if (alpha == 0) return prim::scale(q, c.data(), std::ssize(c), beta);
-        sample<V, C>(q, s.a, s.row.data(), s.choice.policy.lanes,
+        sample<V, C>(q, s.a, {s.row.data(), s.choice.policy.lanes, s.next_is_early()},
                      {alpha, beta, strided(x), strided(y), x.cols, s.factor(), c.data()});
     });
 }
@@ -166,7 +171,7 @@ void Plan<V, C>::attend(Scalar alpha, const DenseView<const V>& q, const DenseVi
     require_attention(s, q, k, v, h);
     if (s.features.rows == 0 || v.cols == 0) return;
     s.ctx.run([&](const auto& queue) {
-        sddmm::attend<V, C>(queue, s.a,
+        sddmm::attend<V, C>(queue, s.a, s.next_is_early(),
                             {alpha, strided(q), strided(k), strided(v), q.cols, v.cols, s.factor(), strided(h)});
     });
 }
@@ -180,6 +185,7 @@ void Plan<V, C>::update_values(const AnyCsr<V>& given)
     matrix::require_same_size(matrix::size_of(s.a), matrix::size_of(a));
     s.a = a;
     if (!fresh.empty()) s.wide = std::move(fresh);
+    s.settled = false;
 }
 
 template <class V, class C>

@@ -44,16 +44,23 @@ struct Attention {
     Strided<C> h;
 };
 
-// Every nonzero of A; alpha is not zero. `row` is the row of each nonzero, for a GPU only.
-template <class V, class C>
-void sample(const CpuQueue& q, const CsrView<V>& a, const index_t* row, int lanes, const Sampled<V, C>& o);
-template <class V, class C>
-void sample(const CudaQueue& q, const CsrView<V>& a, const index_t* row, int lanes, const Sampled<V, C>& o);
+// How the nonzeros are walked through.
+struct Walk {
+    const index_t* row = nullptr;  // of each nonzero, for a GPU only
+    int lanes = 0;                 // of a GPU that share a nonzero
+    bool early = false;            // the pattern is settled: a kernel may begin before the one ahead of it has ended
+};
 
-// Every row of H.
+// Every nonzero of A; alpha is not zero.
 template <class V, class C>
-void attend(const CpuQueue& q, const CsrView<V>& a, const Attention<V, C>& o);
+void sample(const CpuQueue& q, const CsrView<V>& a, const Walk& walk, const Sampled<V, C>& o);
 template <class V, class C>
-void attend(const CudaQueue& q, const CsrView<V>& a, const Attention<V, C>& o);
+void sample(const CudaQueue& q, const CsrView<V>& a, const Walk& walk, const Sampled<V, C>& o);
+
+// Every row of H. `early` as above.
+template <class V, class C>
+void attend(const CpuQueue& q, const CsrView<V>& a, bool early, const Attention<V, C>& o);
+template <class V, class C>
+void attend(const CudaQueue& q, const CsrView<V>& a, bool early, const Attention<V, C>& o);
 
 }  // namespace tulle::inline TULLE_ABI::sddmm

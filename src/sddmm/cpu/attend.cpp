@@ -85,7 +85,7 @@ void attend_row(const CsrView<V>& a, offset_t row, const Attention<V, C>& o, Run
 }  // namespace
 
 template <class V, class C>
-void attend(const CpuQueue& q, const CsrView<V>& a, const Attention<V, C>& o)
+void attend(const CpuQueue& q, const CsrView<V>& a, bool, const Attention<V, C>& o)
 {
     const offset_t steps = prim::steps_per_part(a.rows, a.nonzeros, q.threads), all = a.rows + a.nonzeros;
     const auto row_at = [&](offset_t part) {
@@ -97,11 +97,11 @@ void attend(const CpuQueue& q, const CsrView<V>& a, const Attention<V, C>& o)
     });
 }
 
-template void attend(const CpuQueue&, const CsrView<double>&, const Attention<double, double>&);
-template void attend(const CpuQueue&, const CsrView<float>&, const Attention<float, float>&);
-template void attend(const CpuQueue&, const CsrView<Float16>&, const Attention<Float16, Float16>&);
-template void attend(const CpuQueue&, const CsrView<Float16>&, const Attention<Float16, float>&);
-template void attend(const CpuQueue&, const CsrView<Bfloat16>&, const Attention<Bfloat16, Bfloat16>&);
-template void attend(const CpuQueue&, const CsrView<Bfloat16>&, const Attention<Bfloat16, float>&);
+template void attend(const CpuQueue&, const CsrView<double>&, bool, const Attention<double, double>&);
+template void attend(const CpuQueue&, const CsrView<float>&, bool, const Attention<float, float>&);
+template void attend(const CpuQueue&, const CsrView<Float16>&, bool, const Attention<Float16, Float16>&);
+template void attend(const CpuQueue&, const CsrView<Float16>&, bool, const Attention<Float16, float>&);
+template void attend(const CpuQueue&, const CsrView<Bfloat16>&, bool, const Attention<Bfloat16, Bfloat16>&);
+template void attend(const CpuQueue&, const CsrView<Bfloat16>&, bool, const Attention<Bfloat16, float>&);
 
 }  // namespace tulle::inline TULLE_ABI::sddmm

@@ -73,19 +73,18 @@ auto best_kernel()
 }  // namespace
 
 template <class V, class C>
-void sample(const CpuQueue& q, const CsrView<V>& a, const index_t*, int, const Sampled<V, C>& o)
+void sample(const CpuQueue& q, const CsrView<V>& a, const Walk&, const Sampled<V, C>& o)
 {
     const auto sample_part = best_kernel<V, C>();
     prim::each_thread(q,
                       [&](int t) { sample_part(a, a.nonzeros * t / q.threads, a.nonzeros * (t + 1) / q.threads, o); });
 }
 
-template void sample(const CpuQueue&, const CsrView<double>&, const index_t*, int, const Sampled<double, double>&);
-template void sample(const CpuQueue&, const CsrView<float>&, const index_t*, int, const Sampled<float, float>&);
-template void sample(const CpuQueue&, const CsrView<Float16>&, const index_t*, int, const Sampled<Float16, Float16>&);
-template void sample(const CpuQueue&, const CsrView<Float16>&, const index_t*, int, const Sampled<Float16, float>&);
-template void sample(const CpuQueue&, const CsrView<Bfloat16>&, const index_t*, int,
-                     const Sampled<Bfloat16, Bfloat16>&);
-template void sample(const CpuQueue&, const CsrView<Bfloat16>&, const index_t*, int, const Sampled<Bfloat16, float>&);
+template void sample(const CpuQueue&, const CsrView<double>&, const Walk&, const Sampled<double, double>&);
+template void sample(const CpuQueue&, const CsrView<float>&, const Walk&, const Sampled<float, float>&);
+template void sample(const CpuQueue&, const CsrView<Float16>&, const Walk&, const Sampled<Float16, Float16>&);
+template void sample(const CpuQueue&, const CsrView<Float16>&, const Walk&, const Sampled<Float16, float>&);
+template void sample(const CpuQueue&, const CsrView<Bfloat16>&, const Walk&, const Sampled<Bfloat16, Bfloat16>&);
+template void sample(const CpuQueue&, const CsrView<Bfloat16>&, const Walk&, const Sampled<Bfloat16, float>&);
 
 }  // namespace tulle::inline TULLE_ABI::sddmm

@@ -128,6 +128,7 @@ __global__ void __launch_bounds__(threads_per_block) attend_kernel(CsrView<V> a,
     const auto row = static_cast<index_t>(number);
     const int lane = static_cast<int>(threadIdx.x) % 32, slice = lane / Lanes, in_slice = lane % Lanes;
     const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
+    wait_for_earlier_kernels();
     Running<Runs, S> r{.largest = minus_infinity<S>(), .total = 0, .sum = {}};
     for (offset_t p = begin; p < end; p += at_once) {
         const int count = end - p < at_once ? static_cast<int>(end - p) : at_once;
@@ -148,31 +149,31 @@ __global__ void __launch_bounds__(threads_per_block) attend_kernel(CsrView<V> a,
 }
 
 template <int Team, int Runs, class V, class C>
-void attend_with(const CudaQueue& q, const CsrView<V>& a, const Attention<V, C>& o)
+void attend_with(const CudaQueue& q, const CsrView<V>& a, bool early, const Attention<V, C>& o)
 {
     const offset_t depth_bytes = static_cast<offset_t>(sizeof(V)) * o.depth;
     with_constant<8, 32>(depth_bytes <= 256 ? 8 : 32, [&](auto lanes) {
-        launch(q, one_thread_each(offset_t{a.rows} * 32, threads_per_block), attend_kernel<lanes(), Team, Runs, V, C>,
-               a, o);
+        launch(q, one_thread_each(offset_t{a.rows} * 32, threads_per_block, early),
+               attend_kernel<lanes(), Team, Runs, V, C>, a, o);
     });
 }
 
 }  // namespace
 
 template <class V, class C>
-void attend(const CudaQueue& q, const CsrView<V>& a, const Attention<V, C>& o)
+void attend(const CudaQueue& q, const CsrView<V>& a, bool early, const Attention<V, C>& o)
 {
-    if (o.width <= 8 * run_length) return attend_with<8, 1>(q, a, o);
-    if (o.width <= 32 * run_length) return attend_with<32, 1>(q, a, o);
+    if (o.width <= 8 * run_length) return attend_with<8, 1>(q, a, early, o);
+    if (o.width <= 32 * run_length) return attend_with<32, 1>(q, a, early, o);
     static_assert(most_attended <= 32 * 4 * run_length);
-    attend_with<32, 4>(q, a, o);
+    attend_with<32, 4>(q, a, early, o);
 }
 
-template void attend(const CudaQueue&, const CsrView<double>&, const Attention<double, double>&);
-template void attend(const CudaQueue&, const CsrView<float>&, const Attention<float, float>&);
-template void attend(const CudaQueue&, const CsrView<Float16>&, const Attention<Float16, Float16>&);
-template void attend(const CudaQueue&, const CsrView<Float16>&, const Attention<Float16, float>&);
-template void attend(const CudaQueue&, const CsrView<Bfloat16>&, const Attention<Bfloat16, Bfloat16>&);
-template void attend(const CudaQueue&, const CsrView<Bfloat16>&, const Attention<Bfloat16, float>&);
+template void attend(const CudaQueue&, const CsrView<double>&, bool, const Attention<double, double>&);
+template void attend(const CudaQueue&, const CsrView<float>&, bool, const Attention<float, float>&);
+template void attend(const CudaQueue&, const CsrView<Float16>&, bool, const Attention<Float16, Float16>&);
+template void attend(const CudaQueue&, const CsrView<Float16>&, bool, const Attention<Float16, float>&);
+template void attend(const CudaQueue&, const CsrView<Bfloat16>&, bool, const Attention<Bfloat16, Bfloat16>&);
+template void attend(const CudaQueue&, const CsrView<Bfloat16>&, bool, const Attention<Bfloat16, float>&);
 
 }  // namespace tulle::inline TULLE_ABI::sddmm

@@ -52,6 +52,7 @@ __device__ inline void add_packs(const Strided<const V>& x, const Strided<const 
     bool same_row = true;
 #pragma unroll
     for (int i = 1; i < batch<Lanes>; ++i) same_row = same_row && row[i] == row[0];
+#pragma unroll 2
     for (index_t j = static_cast<index_t>(threadIdx.x % Lanes) * size; j < k; j += Lanes * size) {
         Pack<V> there[batch<Lanes>];
 #pragma unroll

@@ -10,6 +10,7 @@ namespace tulle::inline TULLE_ABI::sddmm {
 namespace {
 
 constexpr int threads_per_block = 128;
+constexpr offset_t most_early = 1 << 16;  // threads; measured: as fast either way with 45,000 to 84,000
 
 //   grid: ceil(nonzeros / batch * Lanes / threads)      shared memory: none      c: every entry once
 template <int Lanes, class V, class C>
@@ -20,7 +21,9 @@ __global__ void __launch_bounds__(threads_per_block)
     const auto within = [&](offset_t p) { return p < nonzeros ? p : nonzeros - 1; };
     const int lane = static_cast<int>(threadIdx.x) % Lanes;
     const offset_t asked = within(first + (lane < batch<Lanes> ? lane : 0));
-    const Sum<V> dot = slice_dots<Lanes>(o.x, o.y, o.k, row[asked], col[asked]);
+    const index_t asked_row = row[asked], asked_col = col[asked];
+    wait_for_earlier_kernels();
+    const Sum<V> dot = slice_dots<Lanes>(o.x, o.y, o.k, asked_row, asked_col);
     const offset_t p = first + nonzero_of_lane<Lanes>();
     if (p >= nonzeros || lane % (Lanes / batch<Lanes>) != 0) return;
     const Sum<V> product = o.value ? o.alpha * (dot * widen(o.value[p])) : o.alpha * dot;
@@ -30,21 +33,21 @@ __global__ void __launch_bounds__(threads_per_block)
 }  // namespace
 
 template <class V, class C>
-void sample(const CudaQueue& q, const CsrView<V>& a, const index_t* row, int lanes, const Sampled<V, C>& o)
+void sample(const CudaQueue& q, const CsrView<V>& a, const Walk& walk, const Sampled<V, C>& o)
 {
-    with_constant<4, 8, 16, 32>(lanes, [&](auto n) {
+    with_constant<4, 8, 16, 32>(walk.lanes, [&](auto n) {
         const offset_t slices = ceil_div(a.nonzeros, offset_t{batch<n()>});
-        launch(q, one_thread_each(slices * n(), threads_per_block), sample_kernel<n(), V, C>, a.nonzeros, row, a.col,
-               o);
+        const bool early = walk.early && slices * n() <= most_early;
+        launch(q, one_thread_each(slices * n(), threads_per_block, early), sample_kernel<n(), V, C>, a.nonzeros,
+               walk.row, a.col, o);
     });
 }
 
-template void sample(const CudaQueue&, const CsrView<double>&, const index_t*, int, const Sampled<double, double>&);
-template void sample(const CudaQueue&, const CsrView<float>&, const index_t*, int, const Sampled<float, float>&);
-template void sample(const CudaQueue&, const CsrView<Float16>&, const index_t*, int, const Sampled<Float16, Float16>&);
-template void sample(const CudaQueue&, const CsrView<Float16>&, const index_t*, int, const Sampled<Float16, float>&);
-template void sample(const CudaQueue&, const CsrView<Bfloat16>&, const index_t*, int,
-                     const Sampled<Bfloat16, Bfloat16>&);
-template void sample(const CudaQueue&, const CsrView<Bfloat16>&, const index_t*, int, const Sampled<Bfloat16, float>&);
+template void sample(const CudaQueue&, const CsrView<double>&, const Walk&, const Sampled<double, double>&);
+template void sample(const CudaQueue&, const CsrView<float>&, const Walk&, const Sampled<float, float>&);
+template void sample(const CudaQueue&, const CsrView<Float16>&, const Walk&, const Sampled<Float16, Float16>&);
+template void sample(const CudaQueue&, const CsrView<Float16>&, const Walk&, const Sampled<Float16, float>&);
+template void sample(const CudaQueue&, const CsrView<Bfloat16>&, const Walk&, const Sampled<Bfloat16, Bfloat16>&);
+template void sample(const CudaQueue&, const CsrView<Bfloat16>&, const Walk&, const Sampled<Bfloat16, float>&);
 
 }  // namespace tulle::inline TULLE_ABI::sddmm

@@ -199,7 +199,8 @@ LaunchShape shape_for(offset_t lines, index_t n, bool early, int& blocks_per_til
 {
     const offset_t blocks = ceil_div(lines * Lanes, offset_t{threads_per_block});
     blocks_per_tile = static_cast<int>(blocks);
-    return {blocks * ceil_div(n, index_t{run_length * Lanes}), threads_per_block, 0, 1, early};
+    const offset_t all = blocks * ceil_div(n, index_t{run_length * Lanes});
+    return one_thread_each(all * threads_per_block, threads_per_block, early);
 }
 
 }  // namespace
