@@ -573,6 +573,7 @@ std::string Plan<V, M>::describe() const
                   s.limits.backend == Backend::cpu ? concat("\n  costs:  ", to_text(s.limits.costs)) : "",
                   "\n  order:  ", unordered ? "adds in no fixed order" : "the same bits every time",
                   "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()),
+                  s.work.sell.exact.empty() ? "" : "; values in float, which all of them are",
                   "\n  also possible: ", others.empty() ? "nothing else" : others);
 }
 

@@ -101,12 +101,14 @@ struct Sell {
     Buffer<SellColumn> column;
     Buffer<std::uint8_t> distance;
     Buffer<M> value;              // 32 a column
+    Buffer<float> exact;          // the same on a GPU instead, where all values are floats, until there are new ones
     Buffer<index_t> row;          // of every lane, where rows were sorted by length; -1: none
     Buffer<std::int32_t> length;  // of every lane; only on a CPU, where a slice has rows of different lengths
 
     std::size_t bytes() const
     {
-        return slice_begin.bytes() + column.bytes() + distance.bytes() + value.bytes() + row.bytes() + length.bytes();
+        return slice_begin.bytes() + column.bytes() + distance.bytes() + value.bytes() + exact.bytes() + row.bytes() +
+               length.bytes();
     }
 };
 

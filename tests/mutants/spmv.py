@@ -9,6 +9,7 @@ def kernel(name, file, old, new, test, **more):
 CHAIN = "*SpmvChainOn.*/cuda*"
 
 MUTANTS = [
+    mutant("slices: doubles that are not floats are kept as floats", "src/spmv/cuda/make_sell.cu", "    if (!all) atomicOr(others, 1);\n", "", filter="*SlicesOfFloats*"),
     mutant("early: rows read x while the kernel ahead writes it", "src/spmv/cuda/multiply_rows.cu", "    wait_for_earlier_kernels();\n", "", filter=CHAIN),
     mutant("early: slices read x while the kernel ahead writes it", "src/spmv/cuda/multiply_sell.cu", "        wait_for_earlier_kernels();\n", "", filter=CHAIN),
     kernel("stream: no barrier before rows are added up", "src/spmv/cuda/multiply_stream.cu", "    load_products(a, block.begin, count, v.x, product);\n    __syncthreads();",

@@ -198,6 +198,40 @@ TEST_P(SpmvKernelsOn, SlicesKeepColumnsInEveryForm)
         for (const bool sort : {false, true}) expect_exact(ctx(), a, {Kernel::sell, lanes, false, false, sort});
 }
 
+// Doubles that are floats are kept in half the memory on a GPU; the sums have the same bits. New values are doubles
+// again.
+TEST_P(SpmvKernelsOn, SlicesOfFloatsTakeHalfTheMemory)
+{
+    const Context c = ctx();
+    const auto policy = Policy{Kernel::sell, lanes_of_slices().front(), false};
+    auto a = random_matrix<double>(500, 400, 0.05, Values::integers, 7);
+    auto other = a;
+    for (double& value : a.value) value /= 8;
+    other.value = a.value;
+    other.value.back() += 0x1p-40;  // no float; only the last row differs
+    std::vector<double> ones(400), expected(500);
+    for (std::size_t j = 0; j < ones.size(); ++j) ones[j] = 1.0 / static_cast<double>(j + 3);
+    const auto x = to_device<double>(c, std::span<const double>(ones));
+    auto y = to_device<double>(c, std::span<const double>(expected));
+    const Csr<double> floats = to_device(c, a.view()), doubles = to_device(c, other.view());
+    auto narrow = Plan<double>::make(c, floats.view(), {.force = policy});
+    const auto wide = Plan<double>::make(c, doubles.view(), {.force = policy});
+    const auto product = [&](const Plan<double>& plan) {
+        plan.run(x.span(), y.span());
+        return host_vector(c, y);
+    };
+    const std::vector<double> of_wide = product(wide), of_narrow = product(narrow);
+    EXPECT_TRUE(std::equal(of_wide.begin(), of_wide.end() - 1, of_narrow.begin()));
+    EXPECT_EQ(narrow.describe().find("values in float") != std::string::npos, on_gpu());
+    EXPECT_EQ(wide.describe().find("values in float"), std::string::npos);
+    if (on_gpu()) EXPECT_LT(narrow.bytes(), wide.bytes());
+    narrow.update_values(doubles.view());
+    EXPECT_EQ(product(narrow), of_wide);
+    EXPECT_EQ(narrow.bytes(), wide.bytes());
+    narrow.update_values(floats.view());
+    EXPECT_EQ(product(narrow), of_narrow);
+}
+
 TEST_P(SpmvKernelsOn, SlicesAreSortedInsideWindows)
 {
     const auto a = matrix_where<float>(4200, 60, Values::integers, 5,

@@ -112,9 +112,9 @@ __global__ void __launch_bounds__(threads_per_block)
 //   grid: ceil(32 * slices / threads)
 //   shared memory: none
 //   value: every place once, zero where there is no entry
-template <class M>
+template <class M, class T>
 __global__ void __launch_bounds__(threads_per_block)
-    fill_values_kernel(CsrView<M> a, offset_t slices, const offset_t* slice_begin, const index_t* list, M* value)
+    fill_values_kernel(CsrView<M> a, offset_t slices, const offset_t* slice_begin, const index_t* list, T* value)
 {
     const offset_t slice = global_thread() / slice_rows;
     const int lane = static_cast<int>(threadIdx.x) % slice_rows;
@@ -123,7 +123,40 @@ __global__ void __launch_bounds__(threads_per_block)
     const index_t row = row_of(list, a.rows, slice, lane);
     const offset_t length = length_of(a.row_begin, row), begin = row < 0 ? 0 : a.row_begin[row];
     for (offset_t k = 0; k < span.end - span.begin; ++k)
-        value[(span.begin + k) * slice_rows + lane] = k < length ? a.value[begin + k] : M(0);
+        value[(span.begin + k) * slice_rows + lane] = k < length ? static_cast<T>(a.value[begin + k]) : T(0);
+}
+
+constexpr int checked_at_once = 8;  // values of a thread
+
+//   grid: ceil(n / 8 / threads)      others: one, if some value is not a float; zero before
+__global__ void __launch_bounds__(threads_per_block) find_others_kernel(const double* value, offset_t n, int* others)
+{
+    const offset_t threads = offset_t{gridDim.x} * threads_per_block;
+    bool all = true;
+#pragma unroll
+    for (int k = 0; k < checked_at_once; ++k) {
+        const offset_t i = global_thread() + k * threads;
+        const double d = i < n ? value[i] : 0;
+        all = all && static_cast<double>(static_cast<float>(d)) == d;
+    }
+    if (!all) atomicOr(others, 1);
+}
+
+bool are_floats(const CudaQueue& q, const double* value, offset_t n)
+{
+    Buffer<int> others(q, 1);
+    fill_zero(q, others.data(), 1);
+    launch(q, one_thread_each(ceil_div(n, offset_t{checked_at_once}), threads_per_block), find_others_kernel, value, n,
+           others.data());
+    return read_value(q, others.data()) == 0;
+}
+
+template <class M, class T>
+void fill_values(const CudaQueue& q, const CsrView<M>& a, const Sell<M>& s, T* value)
+{
+    const offset_t slices = s.slice_begin.size() - 1;
+    launch(q, one_thread_each(slices * slice_rows, threads_per_block), fill_values_kernel<M, T>, a, slices,
+           s.slice_begin.data(), s.row.data(), value);
 }
 
 Buffer<index_t> sort_rows(const CudaQueue& q, const offset_t* row_begin, index_t rows)
@@ -162,9 +195,11 @@ offset_t measure_slices(const CudaQueue& q, const offset_t* row_begin, index_t r
 template <class M>
 void fill_sell(const CudaQueue& q, const CsrView<M>& a, Sell<M>& s)
 {
-    const offset_t slices = s.slice_begin.size() - 1;
-    launch(q, one_thread_each(slices * slice_rows, threads_per_block), fill_values_kernel<M>, a, slices,
-           s.slice_begin.data(), s.row.data(), s.value.data());
+    if (!s.exact.empty()) {  // whether new values are floats too is not asked: that would have to be waited for
+        s.value = Buffer<M>(q, s.exact.size());
+        s.exact = {};
+    }
+    fill_values(q, a, s, s.value.data());
 }
 
 template <class M>
@@ -183,10 +218,17 @@ Sell<M> make_sell(const CudaQueue& q, const CsrView<M>& a, bool sort, offset_t p
     require_units(units);
     s.column = Buffer<SellColumn>(q, columns);
     s.distance = Buffer<std::uint8_t>(q, units * slice_rows);
-    s.value = Buffer<M>(q, columns * slice_rows);
     launch(q, by_slice, fill_columns_kernel<true, M>, a, slices, s.slice_begin.data(), s.row.data(), bytes.data(),
            s.column.data(), s.distance.data());
-    fill_sell(q, a, s);
+    if constexpr (sizeof(M) == sizeof(double)) {
+        if (are_floats(q, a.value, a.nonzeros)) {
+            s.exact = Buffer<float>(q, columns * slice_rows);
+            fill_values(q, a, s, s.exact.data());
+            return s;
+        }
+    }
+    s.value = Buffer<M>(q, columns * slice_rows);
+    fill_values(q, a, s, s.value.data());
     return s;
 }
 

@@ -102,19 +102,28 @@ __global__ void __launch_bounds__(threads_per_block, resident_blocks)
     finish<threads_per_block>(written, v.dots);
 }
 
+// Values of type T, which need not be that of the matrix: doubles that are floats take half the memory, and the sums
+// the same bits.
+template <class V, class M, class T>
+void launch_sell(const CudaQueue& q, const CsrView<M>& a, const Sell<M>& s, const T* value, const Vectors<V>& v)
+{
+    const offset_t slices = s.slice_begin.size() - 1;
+    const LaunchShape shape = one_thread_each(slices * slice_rows, threads_per_block, v.early);
+    const Columns columns{s.column.data(), s.distance.data()};
+    with_or_without_dots<V, M>(v, [&](auto with_dots) {
+        launch(q, shape, multiply_sell_kernel<with_dots(), V, T>, a.rows, a.row_begin, slices, s.slice_begin.data(),
+               s.row.data(), columns, value, v);
+    });
+}
+
 }  // namespace
 
 template <class V, class M>
 void multiply_sell(const CudaQueue& q, const CsrView<M>& a, int, const Sell<M>& s, const Vectors<V>& v)
 {
-    const offset_t slices = s.slice_begin.size() - 1;
-    const LaunchShape shape = one_thread_each(slices * slice_rows, threads_per_block, v.early);
-    const Columns columns{s.column.data(), s.distance.data()};
-    const auto go = [&](auto with_dots) {
-        launch(q, shape, multiply_sell_kernel<with_dots(), V, M>, a.rows, a.row_begin, slices, s.slice_begin.data(),
-               s.row.data(), columns, s.value.data(), v);
-    };
-    with_or_without_dots<V, M>(v, go);
+    if constexpr (sizeof(M) == sizeof(double))
+        if (!s.exact.empty()) return launch_sell(q, a, s, s.exact.data(), v);
+    launch_sell(q, a, s, s.value.data(), v);
 }
 
 template void multiply_sell(const CudaQueue&, const CsrView<float>&, int, const Sell<float>&, const Vectors<float>&);
