@@ -59,6 +59,7 @@ struct Plan<V, M>::State {
     const void* known_dots = nullptr;
     bool settled = false;  // a kernel has run since the plan's own arrays were written
     bool can_be_early = false;
+    bool alone = false;  // one CPU thread multiplies the caller's rows: nothing else need be looked at in a run
 
     bool transposed() const { return options.op == Op::transpose; }
 };
@@ -396,6 +397,8 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
     if (!options.force) choose_by_trial(*s);
     prepare(*s);
     s->can_be_early = reused && cuda::has_dependent_launch(ctx);
+    s->alone = s->limits.backend == Backend::cpu && s->limits.threads == 1 && s->choice.policy.kernel == Kernel::rows &&
+               std::holds_alternative<CsrView<M>>(m) && !s->transposed();
     return s;
 }
 
@@ -485,8 +488,12 @@ Plan<V, M> Plan<V, M>::make(const Context& ctx, const AnyView<M>& a, const Optio
 template <class V, class M>
 void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y) const
 {
-    require_vectors(*state_, x, y);
-    run_state(*state_, Vectors<V>{alpha, x.data(), beta, y.data()});
+    State& s = *state_;
+    require_vectors(s, x, y);
+    const Vectors<V> v{alpha, x.data(), beta, y.data()};
+    if (s.alone && alpha != V(0))
+        multiply_alone(*std::get_if<CsrView<M>>(&s.a), s.choice.policy.lanes, s.work.narrow, v);
+    else run_state(s, v);
 }
 
 template <class V, class M>

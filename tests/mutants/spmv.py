@@ -34,6 +34,7 @@ MUTANTS = [
     mutant("choice on a CPU: a plain loop loses to any gain in a trial", "src/spmv/policy.cpp", "constexpr double gain_over_plain = 1.1;", "constexpr double gain_over_plain = 1.0;", filter="ChooseSpmv.AClearlyFaster*", seeds=[1]),
     mutant("choice on a CPU: one piece is split", "src/spmv/policy.cpp", "row.rows + row.nonzeros > cpu_piece_steps", "row.rows + row.nonzeros > 0", filter="ChooseSpmv.StreamsOrSplits*", seeds=[1]),
     mutant("one thread opens a parallel region", "src/prim/cpu/pieces.hpp", "    if (q.threads == 1) return call_piece(work, 0);\n", "", test="prim", filter="Pieces.*", seeds=[1]),
+    mutant("one thread takes the rows as they are stored, though the product is transposed", "src/spmv/spmv.cpp", "std::holds_alternative<CsrView<M>>(m) && !s->transposed();", "std::holds_alternative<CsrView<M>>(m);", filter="SpmvOnCpu.*:*/cpu*", seeds=[1]),
     mutant("a single call on a CPU: columns of the matrix's width pass", "src/spmv/cpu/columns.cpp", "low >= 0 && high < a.cols ? descents", "low >= 0 && high <= a.cols ? descents", filter="SpmvOnCpu.RefusesABroken*", seeds=[1]),
     mutant("a single call on a CPU: columns out of range are not refused", "src/spmv/cpu/checked_rows.cpp", "outside_ |= !inside;", "", filter="SpmvOnCpu.*", seeds=[1]),
     mutant("a single call on a CPU: a row that begins below the last one is a fault", "src/spmv/cpu/checked_rows.cpp", "below_ = -1; }", "}", filter="SpmvOnCpu.*", seeds=[1]),

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <type_traits>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -18,6 +20,7 @@ namespace {
 constexpr offset_t long_row = 32;  // from this mean on, four plain sums beat one (docs/design/spmv.md)
 
 // Where columns are read: the matrix's own, or the plan's of 16 bits, from the base of their row where there is one.
+// The matrix's own have none at compile time: in rows of a few nonzeros a branch more is felt.
 template <class C>
 struct Columns {
     const C* col;
@@ -26,7 +29,8 @@ struct Columns {
     template <class V>
     const V* x_of(offset_t row, const V* x) const
     {
-        return base ? x + base[row] : x;
+        if constexpr (std::is_same_v<C, index_t>) return x;
+        else return base ? x + base[row] : x;
     }
 };
 
@@ -214,19 +218,33 @@ template <class C>
 }
 
 // As multiply_with, which cannot call what it is not itself compiled for.
-template <class V, class M, class C>
-[[gnu::target("avx512f,avx512bw,avx512vl,bmi2,fma")]] V multiply_vectors(const CsrView<M>& a, const Columns<C>& columns,
-                                                                         prim::MergePoint from, prim::MergePoint to,
-                                                                         const Vectors<V>& v)
+template <bool Beta, class V, class M, class C>
+[[gnu::target("avx512f,avx512bw,avx512vl,bmi2,fma")]] V vectors_with(const CsrView<M>& a, const Columns<C> columns,
+                                                                     prim::MergePoint from, prim::MergePoint to,
+                                                                     const Vectors<V>& v)
 {
+    const offset_t* const row_begin = a.row_begin;
+    const M* const value = a.value;
     const C* const col = columns.col;
+    const V* const x = v.x;
+    V* const y = v.y;
+    const V alpha = v.alpha, beta = v.beta;
     offset_t k = from.nonzero;
     for (offset_t i = from.row; i < to.row; ++i) {
-        const offset_t end = a.row_begin[i + 1];
-        v.y[i] = scaled(v.alpha, vector_dot(a.value + k, col + k, end - k, columns.x_of(i, v.x)), v.beta, v.y + i);
+        const offset_t end = row_begin[i + 1];
+        const V sum = vector_dot(value + k, col + k, end - k, columns.x_of(i, x));
+        if constexpr (Beta) y[i] = std::fma(beta, y[i], alpha * sum);
+        else y[i] = alpha * sum;
         k = end;
     }
-    return k < to.nonzero ? vector_dot(a.value + k, col + k, to.nonzero - k, columns.x_of(to.row, v.x)) : V(0);
+    return k < to.nonzero ? vector_dot(value + k, col + k, to.nonzero - k, columns.x_of(to.row, x)) : V(0);
+}
+
+template <class V, class M, class C>
+V multiply_vectors(const CsrView<M>& a, const Columns<C>& columns, prim::MergePoint from, prim::MergePoint to,
+                   const Vectors<V>& v)
+{
+    return v.beta == V(0) ? vectors_with<false>(a, columns, from, to, v) : vectors_with<true>(a, columns, from, to, v);
 }
 
 #else
