@@ -172,6 +172,9 @@ enum class Slices { none, in_order, sorted };  // which slices a trial makes
 template <class V, class M>
 KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices);
 
+// The lanes of the row kernel for rows like these: typical ones, unless others are measured to be clearly cheaper.
+int lanes_on_cpu(const RowFeatures& row, const RowCosts& costs);
+
 // Slices that may be worth a trial: sorted where rows of one slice differ in length.
 Slices slices_to_try(const RowFeatures& row);
 

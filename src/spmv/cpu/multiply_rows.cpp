@@ -71,6 +71,7 @@ void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Work
 template <class V, class M>
 bool multiply_rows_checked(const CpuQueue& q, const CsrView<M>& a, int lanes, const Vectors<V>& v)
 {
+    if (q.threads == 1) return multiply_checked(a, 0, a.rows, lanes, v);
     const auto parts = static_cast<std::size_t>(q.threads);
     std::vector<offset_t> cut(parts + 1, a.rows);
     bool sound = true;
