@@ -282,7 +282,8 @@ void require_vectors(State& s, std::span<const V> x, std::span<V> y)
             [&] { return concat("x has ", x.size(), " entries, but op(A) has ", op.cols, " columns"); });
     require(std::ssize(y) == op.rows,
             [&] { return concat("y has ", y.size(), " entries, but op(A) has ", op.rows, " rows"); });
-    require<ValueError>(are_apart(x, y), "x and y overlap", "give y memory of its own");
+    require<ValueError>(
+        are_apart(x, y), [] { return std::string("x and y overlap"); }, "give y memory of its own");
     require_placed(s.ctx, x.data(), x.size(), s.known_x, "x");
     require_placed(s.ctx, y.data(), y.size(), s.known_y, "y");
 }

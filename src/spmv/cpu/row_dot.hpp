@@ -41,63 +41,27 @@ inline V dot(const M* value, const C* col, offset_t first, offset_t end, const V
 
 // The first lanes of a vector, as many as the mask has; what lies behind them is not read. A gather costs by its lanes,
 // so that short rows have vectors of half the size.
-TULLE_GATHERS_INLINE __m256d load4(__mmask8 m,
-                                                                                               const double* p)
-{
-    return _mm256_maskz_loadu_pd(m, p);
-}
-TULLE_GATHERS_INLINE __m256d load4(__mmask8 m,
-                                                                                               const float* p)
-{
-    return _mm256_cvtps_pd(_mm_maskz_loadu_ps(m, p));
-}
-TULLE_GATHERS_INLINE __m128i load4(__mmask8 m,
-                                                                                               const index_t* p)
-{
-    return _mm_maskz_loadu_epi32(m, p);
-}
-TULLE_GATHERS_INLINE __m128i load4(__mmask8 m,
-                                                                                               const std::uint16_t* p)
+TULLE_GATHERS_INLINE __m256d load4(__mmask8 m, const double* p) { return _mm256_maskz_loadu_pd(m, p); }
+TULLE_GATHERS_INLINE __m256d load4(__mmask8 m, const float* p) { return _mm256_cvtps_pd(_mm_maskz_loadu_ps(m, p)); }
+TULLE_GATHERS_INLINE __m128i load4(__mmask8 m, const index_t* p) { return _mm_maskz_loadu_epi32(m, p); }
+TULLE_GATHERS_INLINE __m128i load4(__mmask8 m, const std::uint16_t* p)
 {
     return _mm_cvtepu16_epi32(_mm_maskz_loadu_epi16(m, p));
 }
-TULLE_GATHERS_INLINE __m512d load8_wide(__mmask8 m,
-                                                                                                    const double* p)
-{
-    return _mm512_maskz_loadu_pd(m, p);
-}
-TULLE_GATHERS_INLINE __m512d load8_wide(__mmask8 m,
-                                                                                                    const float* p)
+TULLE_GATHERS_INLINE __m512d load8_wide(__mmask8 m, const double* p) { return _mm512_maskz_loadu_pd(m, p); }
+TULLE_GATHERS_INLINE __m512d load8_wide(__mmask8 m, const float* p)
 {
     return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(m, p));
 }
-TULLE_GATHERS_INLINE __m256 load8(__mmask8 m,
-                                                                                              const float* p)
-{
-    return _mm256_maskz_loadu_ps(m, p);
-}
-TULLE_GATHERS_INLINE __m256i load8(__mmask8 m,
-                                                                                               const index_t* p)
-{
-    return _mm256_maskz_loadu_epi32(m, p);
-}
-TULLE_GATHERS_INLINE __m256i load8(__mmask8 m,
-                                                                                               const std::uint16_t* p)
+TULLE_GATHERS_INLINE __m256 load8(__mmask8 m, const float* p) { return _mm256_maskz_loadu_ps(m, p); }
+TULLE_GATHERS_INLINE __m256i load8(__mmask8 m, const index_t* p) { return _mm256_maskz_loadu_epi32(m, p); }
+TULLE_GATHERS_INLINE __m256i load8(__mmask8 m, const std::uint16_t* p)
 {
     return _mm256_cvtepu16_epi32(_mm_maskz_loadu_epi16(m, p));
 }
-TULLE_GATHERS_INLINE __m512 load16(__mmask16 m,
-                                                                                               const float* p)
-{
-    return _mm512_maskz_loadu_ps(m, p);
-}
-TULLE_GATHERS_INLINE __m512i load16(__mmask16 m,
-                                                                                                const index_t* p)
-{
-    return _mm512_maskz_loadu_epi32(m, p);
-}
-TULLE_GATHERS_INLINE __m512i load16(__mmask16 m,
-                                                                                                const std::uint16_t* p)
+TULLE_GATHERS_INLINE __m512 load16(__mmask16 m, const float* p) { return _mm512_maskz_loadu_ps(m, p); }
+TULLE_GATHERS_INLINE __m512i load16(__mmask16 m, const index_t* p) { return _mm512_maskz_loadu_epi32(m, p); }
+TULLE_GATHERS_INLINE __m512i load16(__mmask16 m, const std::uint16_t* p)
 {
     return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, p));
 }
@@ -116,10 +80,7 @@ TULLE_GATHERS_INLINE float add_up(__m256 s)
 }
 
 template <class M, class C>
-TULLE_GATHERS_INLINE double vector_dot(const M* value,
-                                                                                                   const C* col,
-                                                                                                   offset_t length,
-                                                                                                   const double* x)
+TULLE_GATHERS_INLINE double vector_dot(const M* value, const C* col, offset_t length, const double* x)
 {
     if (length <= 4) {
         const auto m = static_cast<__mmask8>(_bzhi_u32(0xF, static_cast<unsigned>(length)));
@@ -137,10 +98,7 @@ TULLE_GATHERS_INLINE double vector_dot(const M* value,
 }
 
 template <class C>
-TULLE_GATHERS_INLINE float vector_dot(const float* value,
-                                                                                                  const C* col,
-                                                                                                  offset_t length,
-                                                                                                  const float* x)
+TULLE_GATHERS_INLINE float vector_dot(const float* value, const C* col, offset_t length, const float* x)
 {
     if (length <= 8) {
         const auto m = static_cast<__mmask8>(_bzhi_u32(0xFF, static_cast<unsigned>(length)));
