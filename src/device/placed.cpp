@@ -9,14 +9,14 @@
 
 namespace tulle::inline TULLE_ABI {
 
-void require_placed(const Context& ctx, const void* data, std::size_t size, const void*& known, std::string_view name)
+void ask_placed(const Context& ctx, const void* data, std::size_t size, const void*& known, std::string_view name)
 {
     if (size == 0) return;
     require<ValueError>(data != nullptr, [&] {
         return concat(name, " is null, but must have ", size, size == 1 ? " entry" : " entries");
     });
     if constexpr (build::has_cuda) {
-        if (data == known || ctx.backend() == Backend::cpu) return;
+        if (ctx.backend() == Backend::cpu) return;
         ctx.run([&](const auto& q) {
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>)
                 require<DeviceError>(

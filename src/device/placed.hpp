@@ -13,7 +13,13 @@ namespace tulle::inline TULLE_ABI {
 
 // ValueError if an array of `size` entries is null, DeviceError unless it is where the context works. Asking costs a
 // microsecond, so an address found good is kept in `known` and not asked for again.
-void require_placed(const Context& ctx, const void* data, std::size_t size, const void*& known, std::string_view name);
+void ask_placed(const Context& ctx, const void* data, std::size_t size, const void*& known, std::string_view name);
+
+inline void require_placed(const Context& ctx, const void* data, std::size_t size, const void*& known,
+                           std::string_view name)
+{
+    if (data == nullptr || (data != known && ctx.backend() != Backend::cpu)) ask_placed(ctx, data, size, known, name);
+}
 
 // Whether two arrays have nothing in common; an empty one never has. Null pointers may be given: require_placed refuses
 // them.

@@ -102,12 +102,6 @@ int cheapest_lanes(const RowFeatures& row, const RowCosts& costs)
                              [&](int a, int b) { return cost_of(costs, row, a) < cost_of(costs, row, b); });
 }
 
-int lanes_on_cpu(const RowFeatures& row, const RowCosts& costs)
-{
-    const int usual = cheapest_lanes(row, RowCosts{}), best = cheapest_lanes(row, costs);
-    return cost_of(costs, row, best) * worthwhile_gain < cost_of(costs, row, usual) ? best : usual;
-}
-
 // Long rows that are cut between threads: two sums, or vectors where these are measured to be faster.
 int lanes_for_split(const RowFeatures& row, const Limits& limits)
 {
@@ -242,6 +236,14 @@ double cost_of(const RowCosts& costs, const RowFeatures& row, int lanes)
     const double steady = at_mean(costs.steady, row.mean, lane), changing = at_mean(costs.changing, row.mean, lane);
     return steady < RowCosts::never && changing < RowCosts::never ? foreseen * steady + (1 - foreseen) * changing
                                                                   : RowCosts::never;
+}
+
+int lanes_on_cpu(const RowFeatures& row, const RowCosts& costs)
+{
+    const int usual = cheapest_lanes(row, RowCosts{});
+    if (!costs.measured) return usual;
+    const int best = cheapest_lanes(row, costs);
+    return cost_of(costs, row, best) * worthwhile_gain < cost_of(costs, row, usual) ? best : usual;
 }
 
 Slices slices_to_try(const RowFeatures& row)

@@ -59,6 +59,7 @@ struct Plan<V, M>::State {
     const void* known_dots = nullptr;
     bool settled = false;  // a kernel has run since the plan's own arrays were written
     bool can_be_early = false;
+    bool alone = false;  // one CPU thread multiplies the caller's rows: nothing else need be looked at in a run
 
     bool transposed() const { return options.op == Op::transpose; }
 };
@@ -281,7 +282,8 @@ void require_vectors(State& s, std::span<const V> x, std::span<V> y)
             [&] { return concat("x has ", x.size(), " entries, but op(A) has ", op.cols, " columns"); });
     require(std::ssize(y) == op.rows,
             [&] { return concat("y has ", y.size(), " entries, but op(A) has ", op.rows, " rows"); });
-    require<ValueError>(are_apart(x, y), "x and y overlap", "give y memory of its own");
+    require<ValueError>(
+        are_apart(x, y), [] { return std::string("x and y overlap"); }, "give y memory of its own");
     require_placed(s.ctx, x.data(), x.size(), s.known_x, "x");
     require_placed(s.ctx, y.data(), y.size(), s.known_y, "y");
 }
@@ -396,6 +398,8 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
     if (!options.force) choose_by_trial(*s);
     prepare(*s);
     s->can_be_early = reused && cuda::has_dependent_launch(ctx);
+    s->alone = s->limits.backend == Backend::cpu && s->limits.threads == 1 && s->choice.policy.kernel == Kernel::rows &&
+               std::holds_alternative<CsrView<M>>(m) && !s->transposed();
     return s;
 }
 
@@ -447,19 +451,41 @@ bool checks_with_product(const Context& ctx, const AnyView<M>& a, const Vectors<
         a);
 }
 
-// Checks take a scalar loop about as long again, and vectors a quarter: these are taken unless measured to be far
-// slower.
-int lanes_with_checks(const RowFeatures& row, const RowCosts& costs, int lanes)
+// Whether a matrix and vectors can be what they should be, before anything of them is read.
+template <class V, class M>
+bool look_right(const CsrView<M>& a, std::span<const V> x, std::span<V> y)
 {
-    constexpr int vectors = 8;
-    constexpr double advantage = 1.5;
-    return costs.measured && cost_of(costs, row, vectors) < advantage * cost_of(costs, row, lanes) ? vectors : lanes;
+    return a.rows > 0 && a.nonzeros > 0 && a.row_begin != nullptr && a.col != nullptr && a.value != nullptr &&
+           std::ssize(x) == a.cols && std::ssize(y) == a.rows && x.data() != nullptr && y.data() != nullptr &&
+           are_apart(x, y);
+}
+
+// A checked product of the caller's rows by one thread, which needs nothing of a plan. False where it is another, or
+// where something is wrong: a plan tells what.
+template <class V, class M>
+bool multiply_at_once(const CpuQueue& q, const CsrView<M>& a, const RowCosts& costs, const Vectors<V>& v)
+{
+    CpuQueue alone = q;
+    alone.threads = 1;
+    const Survey found = sample(alone, a);
+    return found.sound && multiply_rows_checked(alone, a, lanes_on_cpu(found.row, costs), v);
+}
+
+template <class V, class M>
+bool is_done_at_once(const Context& ctx, const AnyView<M>& given, std::span<const V> x, std::span<V> y,
+                     const Options& options, const Vectors<V>& v)
+{
+    const auto* a = std::get_if<CsrView<M>>(&given);
+    if (a == nullptr || !look_right(*a, x, y)) return false;
+    const offset_t work = a->nonzeros + std::max(a->rows, a->cols);
+    const CpuQueue q = ctx.host();
+    return threads_for(q, work) == 1 && multiply_at_once(q, *a, limits_for<V>(ctx, work, options, false).costs, v);
 }
 
 template <class State, class V>
 void run_checked(State& s, const Vectors<V>& v)
 {
-    const int lanes = lanes_with_checks(s.features.row, s.limits.costs, s.choice.policy.lanes);
+    const int lanes = s.choice.policy.lanes;
     const bool sound = s.ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CpuQueue>)
             return multiply_rows_checked(q, rows_of(s), lanes, v);
@@ -485,8 +511,12 @@ Plan<V, M> Plan<V, M>::make(const Context& ctx, const AnyView<M>& a, const Optio
 template <class V, class M>
 void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y) const
 {
-    require_vectors(*state_, x, y);
-    run_state(*state_, Vectors<V>{alpha, x.data(), beta, y.data()});
+    State& s = *state_;
+    require_vectors(s, x, y);
+    const Vectors<V> v{alpha, x.data(), beta, y.data()};
+    if (s.alone && alpha != V(0))
+        multiply_alone(*std::get_if<CsrView<M>>(&s.a), s.choice.policy.lanes, s.work.narrow, v);
+    else run_state(s, v);
 }
 
 template <class V, class M>
@@ -583,6 +613,7 @@ void Plan<V, M>::once(const Context& ctx, const AnyView<M>& a, V alpha, std::spa
 {
     const Vectors<V> v{alpha, x.data(), beta, y.data()};
     const bool checks = checks_with_product(ctx, a, v, options);
+    if (checks && is_done_at_once(ctx, a, x, y, options, v)) return;
     const auto state = make_state<State>(ctx, a, options, false, options.checked && !checks);
     require_vectors(*state, x, y);
     if (!checks) return run_state(*state, v);

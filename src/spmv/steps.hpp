@@ -174,6 +174,9 @@ enum class Slices { none, in_order, sorted };  // which slices a trial makes
 template <class V, class M>
 KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices);
 
+// The lanes of the row kernel for rows like these: typical ones, unless others are measured to be clearly cheaper.
+int lanes_on_cpu(const RowFeatures& row, const RowCosts& costs);
+
 // Slices that may be worth a trial: sorted where rows of one slice differ in length.
 Slices slices_to_try(const RowFeatures& row);
 
@@ -204,6 +207,9 @@ void multiply_rows(const CudaQueue& q, const CsrView<M>& a, int lanes, const Wor
 {
     multiply_rows(q, a, lanes, work.narrow, v);
 }
+// The same by the calling thread.
+template <class V, class M>
+void multiply_alone(const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v);
 
 // Only on a CPU, for a product done once: columns are checked just before they are multiplied. False where they are not
 // sound; other rows of y are written by then. The offsets must be sound.

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 
 #include "support/backends.hpp"
 #include "support/battery.hpp"
@@ -531,6 +532,29 @@ TEST(SpmvOnCpu, ChecksColumnsWhileItMultiplies)
 }
 
 // Offsets that descend would give threads the same rows.
+// Columns are looked at in blocks: a fault between two of them is one too.
+TEST(SpmvOnCpu, ChecksColumnsWhereverTheyStandInALongRow)
+{
+    constexpr index_t n = 5000;
+    HostCsr<double> row{.rows = 1, .cols = n, .row_begin = {0, n}, .col = {}, .value = std::vector<double>(n, 1.0)};
+    row.col.resize(n);
+    std::iota(row.col.begin(), row.col.end(), 0);
+    const std::vector<double> x(n, 1.0);
+    std::vector<double> y(1);
+    const Context c = Context::cpu(1);
+    for (std::size_t at = 1; at < row.col.size(); ++at) {
+        auto bad = row;
+        bad.col[at] = bad.col[at - 1];
+        EXPECT_THROW(multiply(c, bad.view(), x, y), ValueError) << at;
+        bad.unique = false;
+        multiply(c, bad.view(), x, y);
+        EXPECT_EQ(y[0], n) << at;
+        bad.col[at] = row.col[at];
+        std::swap(bad.col[at - 1], bad.col[at]);
+        EXPECT_THROW(multiply(c, bad.view(), x, y), ValueError) << at;
+    }
+}
+
 TEST(SpmvOnCpu, ChecksOffsetsWhileItMultiplies)
 {
     const auto good = random_matrix<double>(400, 40, 0.3, Values::integers, 5);

@@ -7,8 +7,9 @@
 
 namespace tulle::inline TULLE_ABI::spmv {
 
-// The rows first … last-1 of A times x, with so many lanes as multiply_interval() has; false where offsets or columns
-// are not what the view says. Then nothing beyond the arrays was read, and rows of y may have been written.
+// The rows first … last-1 of alpha A x, with so many lanes as multiply_interval() has; y is not read. False where
+// offsets or columns are not what the view says. Then nothing beyond the arrays was read, and rows of y may have been
+// written.
 template <class V, class M>
 bool multiply_checked(const CsrView<M>& a, offset_t first, offset_t last, int lanes, const Vectors<V>& v);
 

@@ -52,8 +52,15 @@ Buffer<prim::MergePoint> make_parts(const CpuQueue& q, const CsrView<M>& a)
 }
 
 template <class V, class M>
+void multiply_alone(const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v)
+{
+    multiply_interval(a, narrow, {0, a.row_begin[0]}, {a.rows, a.row_begin[a.rows]}, lanes, v);
+}
+
+template <class V, class M>
 void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v)
 {
+    if (q.threads == 1) return multiply_alone(a, lanes, work.narrow, v);
     const prim::MergePoint* const point = work.point.empty() ? nullptr : work.point.data();
     prim::each_thread(q, [&](int t) {
         const auto begin = [&](int part) { return point != nullptr ? point[part] : part_begin(q, a, part); };
@@ -64,6 +71,7 @@ void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Work
 template <class V, class M>
 bool multiply_rows_checked(const CpuQueue& q, const CsrView<M>& a, int lanes, const Vectors<V>& v)
 {
+    if (q.threads == 1) return multiply_checked(a, 0, a.rows, lanes, v);
     const auto parts = static_cast<std::size_t>(q.threads);
     std::vector<offset_t> cut(parts + 1, a.rows);
     bool sound = true;
@@ -83,6 +91,9 @@ template Narrow make_narrow(const CpuQueue&, const CsrView<float>&);
 template Narrow make_narrow(const CpuQueue&, const CsrView<double>&);
 template Buffer<prim::MergePoint> make_parts(const CpuQueue&, const CsrView<float>&);
 template Buffer<prim::MergePoint> make_parts(const CpuQueue&, const CsrView<double>&);
+template void multiply_alone(const CsrView<float>&, int, const Narrow&, const Vectors<float>&);
+template void multiply_alone(const CsrView<double>&, int, const Narrow&, const Vectors<double>&);
+template void multiply_alone(const CsrView<float>&, int, const Narrow&, const Vectors<double>&);
 template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const Workspace<float>&,
                             const Vectors<float>&);
 template void multiply_rows(const CpuQueue&, const CsrView<double>&, int, const Workspace<double>&,

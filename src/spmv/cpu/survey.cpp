@@ -86,6 +86,7 @@ Survey glance_at(const CsrView<M>& a, index_t first, index_t last, bool whole)
 
 void add(Survey& to, const Survey& from)
 {
+    to.row.rows += from.row.rows;
     to.row.longest = std::max(to.row.longest, from.row.longest);
     to.row.widest = std::max(to.row.widest, from.row.widest);
     to.row.steady += from.row.steady;
@@ -108,6 +109,22 @@ Survey survey_ends(const CsrView<M>& a)
     s.sound = a.rows == 0 || (a.row_begin[0] == 0 && a.row_begin[a.rows] == a.nonzeros);
     return s;
 }
+
+// Lengths of some rows at one of so many places on the merge path, and how many they are.
+template <class M>
+Survey sample_at(const CsrView<M>& a, int place, int places)
+{
+    constexpr index_t rows_at_place = 16;
+    const offset_t at = (a.rows + a.nonzeros) / places * place;
+    const auto row =
+        static_cast<index_t>(std::min<offset_t>(a.rows - 1, prim::merge_row(a.row_begin, a.rows, a.nonzeros, at)));
+    const index_t last = std::min(a.rows, row + rows_at_place);
+    Survey s = lengths_of(a, row, last);
+    s.row.rows = last - row;
+    return s;
+}
+
+#pragma omp declare reduction(sampled:Survey : add(omp_out, omp_in))
 
 // look(first, last) for ranges of rows, added up.
 template <class M, class Look>
@@ -147,25 +164,19 @@ Survey glance(const CpuQueue& q, const CsrView<M>& a, bool whole)
 template <class M>
 Survey sample(const CpuQueue& q, const CsrView<M>& a)
 {
-    constexpr int places_per_thread = 4, rows_at_place = 16;
+    constexpr int places_per_thread = 4;
     Survey s = survey_ends(a);
     if (!s.sound || a.rows == 0) return s;
     const int places = places_per_thread * q.threads;
-    offset_t longest = 0;
-    index_t seen = 0, steady = 0;
-#pragma omp parallel for num_threads(q.threads) schedule(static) reduction(max : longest) reduction(+ : seen, steady)
-    for (int p = 0; p < places; ++p) {
-        const auto row =
-            static_cast<index_t>(std::min<offset_t>(a.rows - 1, prim::merge_row(a.row_begin, a.rows, a.nonzeros,
-                                                                                (a.rows + a.nonzeros) / places * p)));
-        const index_t last = std::min(a.rows, row + rows_at_place);
-        const Survey some = lengths_of(a, row, last);
-        longest = std::max(longest, some.row.longest);
-        seen += last - row;
-        steady += some.row.steady;
+    Survey seen;
+    if (q.threads == 1) {  // a region would take longer
+        for (int p = 0; p < places; ++p) add(seen, sample_at(a, p, places));
+    } else {
+#pragma omp parallel for num_threads(q.threads) schedule(static) reduction(sampled : seen)
+        for (int p = 0; p < places; ++p) add(seen, sample_at(a, p, places));
     }
-    s.row.longest = longest;
-    s.row.steady = static_cast<index_t>(static_cast<double>(steady) / seen * a.rows);
+    s.row.longest = seen.row.longest;
+    s.row.steady = static_cast<index_t>(static_cast<double>(seen.row.steady) / seen.row.rows * a.rows);
     if (!a.sorted) s.row.widest = a.cols;
     return s;
 }

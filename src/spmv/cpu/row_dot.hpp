@@ -1,0 +1,121 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The product of one row with x, in plain C++ and with the gathers of AVX-512. There the end of a row is a mask, not a
+// loop of its own: what costs time in short rows is a branch that nobody can foresee.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "tulle/types.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace tulle::inline TULLE_ABI::spmv {
+
+// The products first … end-1 in `Sums` sums side by side, so that an addition need not wait for the one before it.
+template <int Sums, class V, class M, class C>
+inline V dot(const M* value, const C* col, offset_t first, offset_t end, const V* x)
+{
+    std::array<V, Sums> sum{};
+    offset_t k = first;
+    for (; k + Sums <= end; k += Sums)
+        for (int s = 0; s < Sums; ++s) sum[static_cast<std::size_t>(s)] += static_cast<V>(value[k + s]) * x[col[k + s]];
+    if constexpr (Sums == 2) {  // one at most is left: no loop whose end must be foreseen
+        if (k < end) sum[0] += static_cast<V>(value[k]) * x[col[k]];
+    } else {
+        for (; k < end; ++k) sum[0] += static_cast<V>(value[k]) * x[col[k]];
+    }
+    for (std::size_t s = 1; s < Sums; ++s) sum[0] += sum[s];
+    return sum[0];
+}
+
+#if defined(__x86_64__)
+
+// Of functions with gathers, and of those that are part of them.
+#define TULLE_GATHERS [[gnu::target("avx512f,avx512bw,avx512vl,bmi2,fma")]]
+#define TULLE_GATHERS_INLINE [[gnu::target("avx512f,avx512bw,avx512vl,bmi2,fma"), gnu::always_inline]] inline
+
+// The first lanes of a vector, as many as the mask has; what lies behind them is not read. A gather costs by its lanes,
+// so that short rows have vectors of half the size.
+TULLE_GATHERS_INLINE __m256d load4(__mmask8 m, const double* p) { return _mm256_maskz_loadu_pd(m, p); }
+TULLE_GATHERS_INLINE __m256d load4(__mmask8 m, const float* p) { return _mm256_cvtps_pd(_mm_maskz_loadu_ps(m, p)); }
+TULLE_GATHERS_INLINE __m128i load4(__mmask8 m, const index_t* p) { return _mm_maskz_loadu_epi32(m, p); }
+TULLE_GATHERS_INLINE __m128i load4(__mmask8 m, const std::uint16_t* p)
+{
+    return _mm_cvtepu16_epi32(_mm_maskz_loadu_epi16(m, p));
+}
+TULLE_GATHERS_INLINE __m512d load8_wide(__mmask8 m, const double* p) { return _mm512_maskz_loadu_pd(m, p); }
+TULLE_GATHERS_INLINE __m512d load8_wide(__mmask8 m, const float* p)
+{
+    return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(m, p));
+}
+TULLE_GATHERS_INLINE __m256 load8(__mmask8 m, const float* p) { return _mm256_maskz_loadu_ps(m, p); }
+TULLE_GATHERS_INLINE __m256i load8(__mmask8 m, const index_t* p) { return _mm256_maskz_loadu_epi32(m, p); }
+TULLE_GATHERS_INLINE __m256i load8(__mmask8 m, const std::uint16_t* p)
+{
+    return _mm256_cvtepu16_epi32(_mm_maskz_loadu_epi16(m, p));
+}
+TULLE_GATHERS_INLINE __m512 load16(__mmask16 m, const float* p) { return _mm512_maskz_loadu_ps(m, p); }
+TULLE_GATHERS_INLINE __m512i load16(__mmask16 m, const index_t* p) { return _mm512_maskz_loadu_epi32(m, p); }
+TULLE_GATHERS_INLINE __m512i load16(__mmask16 m, const std::uint16_t* p)
+{
+    return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, p));
+}
+
+TULLE_GATHERS_INLINE double add_up(__m256d s)
+{
+    const __m128d half = _mm_add_pd(_mm256_castpd256_pd128(s), _mm256_extractf128_pd(s, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(half, _mm_unpackhi_pd(half, half)));
+}
+
+TULLE_GATHERS_INLINE float add_up(__m256 s)
+{
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+template <class M, class C>
+TULLE_GATHERS_INLINE double vector_dot(const M* value, const C* col, offset_t length, const double* x)
+{
+    if (length <= 4) {
+        const auto m = static_cast<__mmask8>(_bzhi_u32(0xF, static_cast<unsigned>(length)));
+        return add_up(
+            _mm256_mul_pd(load4(m, value), _mm256_mmask_i32gather_pd(_mm256_setzero_pd(), m, load4(m, col), x, 8)));
+    }
+    __m512d sum = _mm512_setzero_pd();
+    offset_t k = 0;
+    do {
+        const auto m = static_cast<__mmask8>(_bzhi_u32(0xFF, static_cast<unsigned>(std::min<offset_t>(length - k, 8))));
+        sum = _mm512_fmadd_pd(load8_wide(m, value + k),
+                              _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, load8(m, col + k), x, 8), sum);
+    } while ((k += 8) < length);
+    return _mm512_reduce_add_pd(sum);
+}
+
+template <class C>
+TULLE_GATHERS_INLINE float vector_dot(const float* value, const C* col, offset_t length, const float* x)
+{
+    if (length <= 8) {
+        const auto m = static_cast<__mmask8>(_bzhi_u32(0xFF, static_cast<unsigned>(length)));
+        return add_up(
+            _mm256_mul_ps(load8(m, value), _mm256_mmask_i32gather_ps(_mm256_setzero_ps(), m, load8(m, col), x, 4)));
+    }
+    __m512 sum = _mm512_setzero_ps();
+    offset_t k = 0;
+    do {
+        const auto m =
+            static_cast<__mmask16>(_bzhi_u32(0xFFFF, static_cast<unsigned>(std::min<offset_t>(length - k, 16))));
+        sum = _mm512_fmadd_ps(load16(m, value + k),
+                              _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, load16(m, col + k), x, 4), sum);
+    } while ((k += 16) < length);
+    return _mm512_reduce_add_ps(sum);
+}
+
+#endif
+
+}  // namespace tulle::inline TULLE_ABI::spmv
