@@ -85,6 +85,9 @@ struct Cluster::State {
     Traffic sent = {};
 };
 
+// The number of this rank as an index.
+inline std::size_t rank_of(const Cluster& cluster) { return static_cast<std::size_t>(cluster.rank()); }
+
 // Finds out how messages travel, and puts it into the state. Collective on GPUs.
 void choose_way(const Cluster& cluster);
 // The way of an exchange whose longest message, of all ranks, has so many bytes.
