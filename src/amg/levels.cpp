@@ -120,9 +120,9 @@ Levels<V> make_levels(const Context& ctx, const CsrView<V>& a, const Options& op
     return level;
 }
 
-#define TULLE_LEVELS(V)                                                                                              \
-    template Buffer<V> first_near_null(const Context&, index_t, index_t, const DenseView<const V>&);                 \
-    template void make_vectors(const Context&, LevelRows<V>&, const Options&, bool);                                 \
+#define TULLE_LEVELS(V)                                                                              \
+    template Buffer<V> first_near_null(const Context&, index_t, index_t, const DenseView<const V>&); \
+    template void make_vectors(const Context&, LevelRows<V>&, const Options&, bool);                 \
     template Levels<V> make_levels(const Context&, const CsrView<V>&, const Options&, int, index_t, Buffer<V>);
 TULLE_LEVELS(float)
 TULLE_LEVELS(double)

@@ -41,7 +41,8 @@ void check_matrix(const DistCsr<V>& a, const amg::Options& options)
     require(a.rows() == a.cols(), [&] { return concat("A is ", a.rows(), " x ", a.cols(), ", not square"); });
     require(a.row_cuts() == a.col_cuts(), "columns of A are not distributed as its rows", "leave col_cuts empty");
     require<ValueError>(options.coarsening != amg::Coarsening::classical || a.cluster().ranks() == 1,
-                        "classical coarsening is not distributed", "use Coarsening::aggregation, or SolveOptions::local");
+                        "classical coarsening is not distributed",
+                        "use Coarsening::aggregation, or SolveOptions::local");
     a.cluster().together(amg_phase, [&] { amg::check_nodes(a.local().rows, options.unknowns_per_node); });
 }
 
@@ -77,8 +78,9 @@ DistributedLevels<V> make_levels(const DistCsr<V>& matrix, const amg::Options& o
             const AmgSetup<V> setup = inspect(l, options, n == 0);
             if (n + 1 >= options.most_levels) break;
             cluster.together(amg_phase, [&] { coarse_null = to_device(host, std::as_const(near_null).span()); });
-            const DistCsr<V> tentative = aggregate(l, amg::strength_of(options, n),
-                                                   n == 0 ? options.unknowns_per_node : vectors, vectors, setup, coarse_null);
+            const DistCsr<V> tentative =
+                aggregate(l, amg::strength_of(options, n), n == 0 ? options.unknowns_per_node : vectors, vectors, setup,
+                          coarse_null);
             if (!amg::is_stalled(tentative.cols(), rows)) {
                 push_level(coarsen(l, tentative, options.prolongator_damping, setup), options, level);
                 near_null = std::move(coarse_null);
@@ -150,10 +152,9 @@ std::string AmgPlan<V>::describe() const
 {
     const State& s = *state_;
     const int ranks = s.level[0]->whole.cluster().ranks();
-    std::string text =
-        concat("amg on ", ranks, plural(ranks, " rank", " ranks"), " of ", s.ctx.name(), ": smoothed aggregation, ",
-               to_text(s.options.smoother), ", ", to_text(s.options.cycle), "-cycle",
-               sizeof(V) == 4 ? ", float" : ", double");
+    std::string text = concat("amg on ", ranks, plural(ranks, " rank", " ranks"), " of ", s.ctx.name(),
+                              ": smoothed aggregation, ", to_text(s.options.smoother), ", ", to_text(s.options.cycle),
+                              "-cycle", sizeof(V) == 4 ? ", float" : ", double");
     for (std::size_t n = 0; n < s.levels.size(); ++n)
         text += concat("\n  level ", n, ": ", s.levels[n].rows, plural(s.levels[n].rows, " row, ", " rows, "),
                        s.levels[n].nonzeros, plural(s.levels[n].nonzeros, " nonzero", " nonzeros"),

@@ -160,8 +160,9 @@ void smooth_rows(const CpuQueue& q, const DistCsr<V>& tentative, const V* diagon
     const CsrView<V> t = tentative.local(), at = product.local();
     Buffer<index_t> col(q, t.nonzeros);  // numbered as in A T
     std::transform(t.col, t.col + t.nonzeros, col.data(), [&](index_t j) { return j + product.ghosts_below(); });
-    amg::for_each(q, t.rows, amg::SmoothRow<V>{at.row_begin, t.row_begin, at.col, col.data(), t.value, diagonal,
-                                               damping, at.value, product.values().data()});
+    amg::for_each(q, t.rows,
+                  amg::SmoothRow<V>{at.row_begin, t.row_begin, at.col, col.data(), t.value, diagonal, damping, at.value,
+                                    product.values().data()});
 }
 
 }  // namespace
@@ -231,9 +232,9 @@ DistCsr<V> coarsen(AmgLevelData<V>& level, const DistCsr<V>& tentative, double d
     return SpgemmPlan<V>::make(restriction, SpgemmPlan<V>::make(level.whole, prolongation).run()).run();
 }
 
-#define TULLE_LEVEL(V)                                                                                        \
-    template struct AmgLevelData<V>;                                                                          \
-    template AmgSetup<V> inspect(AmgLevelData<V>&, const amg::Options&, bool);                         \
+#define TULLE_LEVEL(V)                                                                                               \
+    template struct AmgLevelData<V>;                                                                                 \
+    template AmgSetup<V> inspect(AmgLevelData<V>&, const amg::Options&, bool);                                       \
     template DistCsr<V> aggregate(const AmgLevelData<V>&, double, index_t, index_t, const AmgSetup<V>&, Buffer<V>&); \
     template DistCsr<V> coarsen(AmgLevelData<V>&, const DistCsr<V>&, double, const AmgSetup<V>&);
 TULLE_LEVEL(float)

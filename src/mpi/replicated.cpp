@@ -29,7 +29,9 @@ void fill_own_rows(const DistCsr<V>& a, offset_t first_row, offset_t first_nonze
 void add_everywhere(Messages& messages, const Cluster& cluster, void* all, const Cuts& cuts, std::size_t entry_bytes)
 {
     const auto me = rank_of(cluster), ranks = static_cast<std::size_t>(cluster.ranks());
-    const auto at = [&](std::size_t r) { return static_cast<char*>(all) + static_cast<std::size_t>(cuts[r]) * entry_bytes; };
+    const auto at = [&](std::size_t r) {
+        return static_cast<char*>(all) + static_cast<std::size_t>(cuts[r]) * entry_bytes;
+    };
     const auto bytes = [&](std::size_t r) { return static_cast<std::size_t>(cuts[r + 1] - cuts[r]) * entry_bytes; };
     for (std::size_t k = 1; k < ranks; ++k) {
         const std::size_t from = (me + ranks - k) % ranks, to = (me + k) % ranks;

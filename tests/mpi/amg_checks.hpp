@@ -85,7 +85,8 @@ void check_replicated(const mpi::Cluster& cluster, const char* sentence)
         mpi::DistVector<V> r(cluster, a.row_cuts()), z(cluster, a.row_cuts());
         r.upload(part(cluster, all_r, a.row_cuts()));
         plan.apply(r.local(), z.local());
-        expect_same<V>(z.download(), part(cluster, expected, a.row_cuts()), concat(sentence, ": a cycle on every rank"));
+        expect_same<V>(z.download(), part(cluster, expected, a.row_cuts()),
+                       concat(sentence, ": a cycle on every rank"));
         expect(plan.levels()[0].replicated && plan.operator_complexity() == one.operator_complexity(),
                concat(sentence, ": the levels of one process"));
     }
@@ -177,7 +178,8 @@ inline void check_amg_refused(const mpi::Cluster& cluster)
     };
     said({.degree = 0}, "the degree is 0");
     said({.unknowns_per_node = 7}, "nodes of 7 unknowns do not divide");
-    if (cluster.ranks() > 1) said({.coarsening = amg::Coarsening::classical}, "classical coarsening is not distributed");
+    if (cluster.ranks() > 1)
+        said({.coarsening = amg::Coarsening::classical}, "classical coarsening is not distributed");
     const offset_t last = bad.nonzeros() - 1;  // the diagonal entry of the last row
     bad.value.data()[last] = -4;
     said({}, "row 1599 has a diagonal entry that is not positive");

@@ -32,4 +32,6 @@ MUTANTS = [
     mutant("mpi multigrid: columns of T are numbered from the first ghost", "src/mpi/amg_level.cpp", "return j + product.ghosts_below();", "return j;", "*MultigridNeedsTheIterations*/2"),
     mutant("mpi multigrid: every rank takes the first entries of the coarse level", "src/mpi/replicated.cpp", "std::as_const(z_).data() + own_, z.data()", "std::as_const(z_).data(), z.data()", "*MultigridIsSymmetric/1"),
     mutant("mpi multigrid: Gauss-Seidel on the ranks whose diagonal allows it", "src/mpi/amg_level.cpp", "cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "setup.rows.positive || cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "*MultigridOfLittle/1"),
+    mutant("mpi: numbers beyond the last four are not counted in the lowest bin", "src/vector/binned_sum.hpp", "((n - rest) / 2 + rest)", "((n - rest) / 2)", SUMS),
+    mutant("mpi: a rank beyond the largest power of two keeps its own record", "src/mpi/cluster.cpp", "if (records.is_beyond()) std::memcpy(mine, beyond->received.data(), bytes);", "", BITS),
 ]
