@@ -33,5 +33,5 @@ MUTANTS = [
     mutant("mpi multigrid: every rank takes the first entries of the coarse level", "src/mpi/replicated.cpp", "std::as_const(z_).data() + own_, z.data()", "std::as_const(z_).data(), z.data()", "*MultigridIsSymmetric/1"),
     mutant("mpi multigrid: Gauss-Seidel on the ranks whose diagonal allows it", "src/mpi/amg_level.cpp", "cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "setup.rows.positive || cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "*MultigridOfLittle/1"),
     mutant("mpi: numbers beyond the last four are not counted in the lowest bin", "src/vector/binned_sum.hpp", "((n - rest) / 2 + rest)", "((n - rest) / 2)", SUMS),
-    mutant("mpi: a rank beyond the largest power of two keeps its own record", "src/mpi/cluster.cpp", "if (records.is_beyond()) std::memcpy(mine, beyond->received.data(), bytes);", "", BITS),
+    mutant("mpi: records of ranks beyond the largest power of two are lost", "src/mpi/cluster.cpp", "if (beyond && !records.is_beyond()) combine(mine, beyond->received.data());", "", BITS),
 ]
