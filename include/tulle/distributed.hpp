@@ -393,13 +393,65 @@ private:
     detail::Pimpl<State> state_;
 };
 
+/// A level of AmgPlan, the finest first.
+struct AmgLevel {
+    global_t rows = 0;           ///< rows of its matrix
+    global_t nonzeros = 0;       ///< nonzeros of its matrix
+    double spectral_radius = 0;  ///< of D^-1 A, estimated
+    bool replicated = false;     ///< every rank has all of it
+};
+
+/// Algebraic multigrid by smoothed aggregation for a distributed matrix, symmetric and positive definite. Aggregates do
+/// not cross ranks; prolongator, restriction and coarse matrices do, and are made by distributed products. The first
+/// level with at most five times amg::Options::coarse_rows rows, and all below it, are on every rank: the hierarchy of
+/// one process, which needs the residual of that level alone. A cluster of one rank has no other levels.
+/// @code
+/// auto plan = tulle::mpi::AmgPlan<double>::make(A);
+/// plan.apply(r.local(), z.local());                   // one cycle from z = 0
+/// std::puts(plan.describe().c_str());
+/// @endcode
+/// @tparam V float or double.
+template <class V>
+class TULLE_API AmgPlan {
+    static_assert(detail::require_value<V>());
+
+public:
+    /// Builds the hierarchy; keeps the matrix.
+    /// @param a the matrix, its columns distributed as its rows.
+    /// @param options as for one process, the same on all ranks. Gauss-Seidel sweeps over the rows of each rank alone.
+    /// @throws ShapeError if A is not square, or columns are not distributed as rows.
+    /// @throws ValueError if a diagonal entry is missing, zero or negative (it names rank and row), an entry is not
+    /// finite, an option is out of range, coarsening is classical with several ranks, or a node is cut; OutOfMemory.
+    static AmgPlan make(const DistCsr<V>& a, const amg::Options& options = {});
+
+    /// z = one cycle for A z = r from z = 0: a symmetric operator, but for amg::Cycle::k.
+    /// @param r the local part.
+    /// @param z the local part; must not overlap r.
+    /// @throws ShapeError if sizes do not fit; ValueError if r and z overlap; only on the ranks concerned.
+    void apply(std::span<const V> r, std::span<V> z);
+
+    /// The levels, the finest first. Local.
+    const std::vector<AmgLevel>& levels() const;
+    /// Nonzeros of the matrices of all levels, each counted once, over those of the finest. Local.
+    double operator_complexity() const;
+    /// Levels, rows, nonzeros, where they are, complexity and smoother, in several lines. Local.
+    std::string describe() const;
+
+private:
+    struct State;
+    explicit AmgPlan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
+};
+
 /// Options of solve().
 struct SolveOptions {
     /// cg (symmetric positive definite), minres (symmetric), bicgstab, gmres or fgmres.
     solve::Method method = solve::Method::cg;
-    /// Applied to the diagonal block of each rank (block Jacobi). None and Jacobi do not depend on the cuts, the others
-    /// do: with them, iterations and bits depend on the number of ranks.
+    /// Amg: AmgPlan, with the number type of the matrix. Others are applied to the diagonal block of each rank (block
+    /// Jacobi). None and Jacobi do not depend on the cuts, the others do: with them, iterations and bits depend on the
+    /// number of ranks, with Amg hardly the iterations.
     solve::Preconditioner preconditioner = solve::Jacobi{};
+    bool local = false;     ///< Amg is applied to the diagonal block of each rank too
     int restart = 30;       ///< gmres, fgmres: vectors kept before a restart
     solve::Stop stop = {};  ///< when to end; `seconds` is not used, as clocks of ranks differ
     bool guess = false;     ///< x has a first guess; otherwise it is not read

@@ -1,11 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle::mpi and PETSc in one job, on the same rows, by turns: SpMV, SpMM with 32 columns, SpGEMM (A A), its values
-// again, dot products. Shortest CPU times of the slowest rank in milliseconds (other programs may use the machine);
-// speedup is PETSc's time over tulle's. MPI waits actively, so that waiting counts.
+// again, dot products; for stencils CG with multigrid (GAMG), setup and solve. Shortest CPU times of the slowest rank
+// in milliseconds (other programs may use the machine); speedup is PETSc's time over tulle's. MPI waits actively, so
+// that waiting counts.
 //
 //     mpirun -n 2 tulle-bench-cluster MATRIX …       generators such as stencil7:60; also as tulle bench cluster
-#include <petscmat.h>
+#include <petscksp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -157,9 +158,49 @@ void bench_spgemm(const mpi::DistCsr<double>& a, Mat m, Speedups& first, Speedup
     check(MatDestroy(&pc));
 }
 
+// CG with GAMG for a vector of ones, setup included; the iterations.
+PetscInt solve_with_gamg(Mat m, Vec b, Vec x)
+{
+    KSP ksp = nullptr;
+    PC pc = nullptr;
+    PetscInt iterations = 0;
+    check(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    check(KSPSetOperators(ksp, m, m));
+    check(KSPSetType(ksp, KSPCG));
+    check(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+    check(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+    check(KSPGetPC(ksp, &pc));
+    check(PCSetType(pc, PCGAMG));
+    check(KSPSolve(ksp, b, x));
+    check(KSPGetIterationNumber(ksp, &iterations));
+    check(KSPDestroy(&ksp));
+    return iterations;
+}
+
+void bench_multigrid(const mpi::DistCsr<double>& a, Mat m, Speedups& multigrid)
+{
+    mpi::DistVector<double> b(a.cluster(), a.row_cuts()), x(a.cluster(), a.row_cuts());
+    b.upload(std::vector<double>(b.local().size(), 1.0));
+    Vec px = nullptr, pb = nullptr;
+    check(MatCreateVecs(m, &px, &pb));
+    check(VecSet(pb, 1.0));
+    check(MatSetOption(m, MAT_SPD, PETSC_TRUE));
+    offset_t ours = 0;
+    PetscInt theirs = 0;
+    compare(
+        a.cluster(), multigrid,
+        [&] { ours = mpi::solve<double>(a, b.local(), x.local(), {.preconditioner = solve::Amg{}}).iterations; },
+        [&] { theirs = solve_with_gamg(m, pb, px); });
+    if (a.cluster().rank() == 0)
+        std::printf("  %-12s tulle %10d      PETSc %10d\n", "iterations", static_cast<int>(ours),
+                    static_cast<int>(theirs));
+    check(VecDestroy(&px));
+    check(VecDestroy(&pb));
+}
+
 void bench(const mpi::Cluster& cluster, const std::vector<std::string>& matrices)
 {
-    std::vector<Speedups> s{{"SpMV"}, {"dot"}, {"SpMM 32"}, {"SpGEMM"}, {"values again"}};
+    std::vector<Speedups> s{{"SpMV"}, {"dot"}, {"SpMM 32"}, {"SpGEMM"}, {"values again"}, {"CG with AMG"}};
     for (const std::string& name : matrices) {
         const auto a = mpi::DistCsr<double>::generate(cluster, name);
         Mat m = to_petsc(a);
@@ -167,11 +208,13 @@ void bench(const mpi::Cluster& cluster, const std::vector<std::string>& matrices
         bench_vectors(a, m, s[0], s[1]);
         bench_spmm(a, m, s[2]);
         bench_spgemm(a, m, s[3], s[4]);
+        if (name.starts_with("stencil")) bench_multigrid(a, m, s[5]);
         check(MatDestroy(&m));
     }
     if (cluster.rank() != 0) return;
     std::printf("speedups over PETSc, %d ranks: geometric mean (worst, best)\n", cluster.ranks());
     for (const Speedups& one : s) {
+        if (one.all.empty()) continue;
         double logs = 0;
         for (const double x : one.all) logs += std::log(x);
         std::printf("  %-12s %.2f (%.2f, %.2f)\n", one.what, std::exp(logs / static_cast<double>(one.all.size())),

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,8 @@ constexpr const char* help =
     "  --n N             spmm: columns of B (32)\n"
     "  --budget BYTES    spgemm: rows of B that a rank fetches at once, like 64MiB (no limit)\n"
     "  --method NAME     solve: cg (the default), minres, bicgstab, gmres or fgmres\n"
-    "  --preconditioner P  solve: on the diagonal block of each rank: none, jacobi (the default), ilu0, amg, ...\n"
+    "  --preconditioner P  solve: none, jacobi (the default), amg (multigrid of the whole matrix), or on the diagonal\n"
+    "                    block of each rank: ilu0, ic0, local-amg, ...\n"
     "  --restart N       solve: vectors of gmres and fgmres before a restart (30)\n"
     "  --tolerance X     solve: residual over the norm of b (1e-8)\n"
     "  --max-iterations N  solve: the most iterations (10000)\n"
@@ -67,6 +69,14 @@ double number_of(const std::string& option, const char* text, double least)
     return number;
 }
 
+// "local-amg": multigrid of the diagonal block of each rank.
+void set_preconditioner(std::string_view text, mpi::SolveOptions& how)
+{
+    constexpr std::string_view local = "local-";
+    how.local = text.starts_with(local);
+    how.preconditioner = solve::parse_preconditioner(how.local ? text.substr(local.size()) : text);
+}
+
 bool is_cuda(const std::string& backend)
 {
     require<UsageError>(backend == "cpu" || backend == "cuda",
@@ -93,7 +103,7 @@ Wishes parse(int argc, char** argv)
         else if (word == "--n") w.n = static_cast<index_t>(number_of(word, next(), 1));
         else if (word == "--budget") w.budget = parse_bytes(next());
         else if (word == "--method") w.solve.method = solve::parse_method(next());
-        else if (word == "--preconditioner") w.solve.preconditioner = solve::parse_preconditioner(next());
+        else if (word == "--preconditioner") set_preconditioner(next(), w.solve);
         else if (word == "--restart") w.solve.restart = static_cast<int>(number_of(word, next(), 1));
         else if (word == "--tolerance") w.solve.stop.relative = number_of(word, next(), 0);
         else if (word == "--max-iterations")

@@ -21,7 +21,7 @@
 #include <string>
 #include <thread>
 
-#include "tests/mpi/checks.hpp"
+#include "tests/mpi/amg_checks.hpp"
 #include "tulle/mpi.hpp"
 
 namespace {
@@ -93,6 +93,14 @@ void run_checks(const tulle::mpi::Cluster& cluster)
     if (cluster.ranks() <= 4) tulle::testing::check_reasons(cluster);
     tulle::testing::check_refused(cluster);
     tulle::testing::check_empty_system(cluster);
+    if (cluster.ranks() <= 8) {
+        tulle::testing::check_little(cluster);
+        tulle::testing::check_amg_refused(cluster);
+        tulle::testing::check_iterations<double>(cluster, "stencil7:20", "amg");
+        tulle::testing::check_methods(cluster, "stencil7:12");
+        tulle::testing::check_multigrid<double>(cluster, "stencil7:12");
+        tulle::testing::check_multigrid<float>(cluster, "stencil5:30");
+    }
     tulle::testing::check_all<double>(cluster);
     tulle::testing::check_all<float>(cluster);
 }

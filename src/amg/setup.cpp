@@ -19,33 +19,6 @@ namespace {
 
 // --- The spectral radius of D^-1 A: Lanczos in the inner product of D ---
 
-constexpr int lanczos_steps = 10;
-constexpr double safety = 1.1;  // the estimate is from below
-
-// The largest eigenvalue of a symmetric tridiagonal matrix, by bisection.
-double largest_eigenvalue(const double* diagonal, const double* beside, int n)
-{
-    double low = diagonal[0], high = diagonal[0];
-    for (int k = 0; k < n; ++k) {
-        const double reach = (k > 0 ? beside[k - 1] : 0) + (k + 1 < n ? beside[k] : 0);
-        high = std::max(high, diagonal[k] + reach);
-        low = std::max(low, diagonal[k]);
-    }
-    const auto all_below = [&](double x) {
-        double q = 1;
-        for (int k = 0; k < n; ++k) {
-            q = diagonal[k] - x - (k > 0 ? beside[k - 1] * beside[k - 1] / q : 0);
-            if (!(q < 0)) return false;
-        }
-        return true;
-    };
-    for (int step = 0; step < 60; ++step) {
-        const double middle = low + (high - low) / 2;
-        (all_below(middle) ? high : low) = middle;
-    }
-    return high;
-}
-
 template <class Queue, class V>
 double estimate_radius(const Queue& q, const LevelData<V>& level)
 {
@@ -68,13 +41,6 @@ double estimate_radius(const Queue& q, const LevelData<V>& level)
     }
     const vector::Lanczos found = read_value(q, std::as_const(state).data());
     return found.steps == 0 ? 0 : largest_eigenvalue(found.alpha, found.beta, found.steps);
-}
-
-const char* problem_text(index_t problem)
-{
-    return problem == 1   ? " has no diagonal entry, or two"
-           : problem == 2 ? " has a diagonal entry that is not positive"
-                          : " has an entry that is not finite";
 }
 
 // --- Aggregation ---
@@ -224,6 +190,36 @@ void transpose_prolongator(const Context& ctx, Transfer<V>& t, bool fresh)
 
 }  // namespace
 
+double largest_eigenvalue(const double* diagonal, const double* beside, int n)
+{
+    double low = diagonal[0], high = diagonal[0];
+    for (int k = 0; k < n; ++k) {
+        const double reach = (k > 0 ? beside[k - 1] : 0) + (k + 1 < n ? beside[k] : 0);
+        high = std::max(high, diagonal[k] + reach);
+        low = std::max(low, diagonal[k]);
+    }
+    const auto all_below = [&](double x) {
+        double q = 1;
+        for (int k = 0; k < n; ++k) {
+            q = diagonal[k] - x - (k > 0 ? beside[k - 1] * beside[k - 1] / q : 0);
+            if (!(q < 0)) return false;
+        }
+        return true;
+    };
+    for (int step = 0; step < 60; ++step) {
+        const double middle = low + (high - low) / 2;
+        (all_below(middle) ? high : low) = middle;
+    }
+    return high;
+}
+
+const char* problem_text(index_t problem)
+{
+    return problem == 1   ? " has no diagonal entry, or two"
+           : problem == 2 ? " has a diagonal entry that is not positive"
+                          : " has an entry that is not finite";
+}
+
 template <class V>
 void multiply(const Context& ctx, std::optional<spgemm::Plan<V>>& plan, const CsrView<V>& a, const CsrView<V>& b,
               bool fresh, Csr<V>& c)
@@ -260,12 +256,12 @@ void inspect(const Context& ctx, LevelData<V>& level, const Options& options, bo
         const auto bound = static_cast<double>(prim::maximum(q, level.bound.data(), n, V(0)));
         const double estimate = estimate_radius(q, level);
         level.spectral_radius = std::min(bound, estimate);
-        level.largest = std::min(bound, safety * estimate);
+        level.largest = std::min(bound, radius_safety * estimate);
     });
 }
 
 template <class V>
-void prepare_triangles(const Context& ctx, LevelData<V>& level)
+void prepare_triangles(const Context& ctx, LevelRows<V>& level)
 {
     const trace::Phase phase{"triangles"};
     if (!level.positive) {
@@ -282,7 +278,7 @@ void prepare_triangles(const Context& ctx, LevelData<V>& level)
 }
 
 template <class V>
-Csr<V> aggregate(const Context& ctx, const LevelData<V>& level, double strength, index_t unknowns, index_t vectors,
+Csr<V> aggregate(const Context& ctx, const LevelRows<V>& level, double strength, index_t unknowns, index_t vectors,
                  Buffer<V>& near_null)
 {
     const trace::Phase phase{"aggregate"};
@@ -324,23 +320,38 @@ std::size_t Transfer<V>::bytes() const
 }
 
 template <class V>
-std::size_t LevelData<V>::bytes() const
+std::size_t LevelRows<V>::bytes() const
 {
-    std::size_t sum = own.bytes() + (multiply ? multiply->bytes() : 0) + (next ? next->bytes() : 0) + solution.bytes() +
-                      (direct ? direct->bytes() : 0) + (krylov ? krylov->bytes() : 0);
+    std::size_t sum = krylov ? krylov->bytes() : 0;
     for (const auto* plan : {&lower, &upper}) sum += *plan ? (*plan)->bytes() : 0;
     for (const Buffer<V>* b : {&diagonal, &inverse, &bound, &r, &z, &residual, &direction}) sum += b->bytes();
     return sum;
 }
 
+template <class V>
+std::size_t LevelData<V>::bytes() const
+{
+    return LevelRows<V>::bytes() + own.bytes() + (multiply ? multiply->bytes() : 0) + (next ? next->bytes() : 0) +
+           solution.bytes() + (direct ? direct->bytes() : 0);
+}
+
+template <class V>
+void LevelData<V>::store_dot(const Context& ctx, const Buffer<V>& x, const Buffer<V>& y, int to)
+{
+    Krylov<V>& k = *this->krylov;
+    ctx.run(
+        [&](const auto& q) { vector::dot(q, this->rows(), x.data(), y.data(), k.dots.data() + to, k.sums.space()); });
+}
+
 #define TULLE_SETUP(V)                                                                                            \
     template struct Transfer<V>;                                                                                  \
+    template struct LevelRows<V>;                                                                                 \
     template struct LevelData<V>;                                                                                 \
     template void multiply(const Context&, std::optional<spgemm::Plan<V>>&, const CsrView<V>&, const CsrView<V>&, \
                            bool, Csr<V>&);                                                                        \
     template void inspect(const Context&, LevelData<V>&, const Options&, bool);                                   \
-    template void prepare_triangles(const Context&, LevelData<V>&);                                               \
-    template Csr<V> aggregate(const Context&, const LevelData<V>&, double, index_t, index_t, Buffer<V>&);         \
+    template void prepare_triangles(const Context&, LevelRows<V>&);                                               \
+    template Csr<V> aggregate(const Context&, const LevelRows<V>&, double, index_t, index_t, Buffer<V>&);         \
     template void coarsen(const Context&, LevelData<V>&, const Options&, bool, Csr<V>&);
 TULLE_SETUP(float)
 TULLE_SETUP(double)

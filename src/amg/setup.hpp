@@ -3,10 +3,14 @@
 // The parts of a hierarchy, and how they are made.
 #pragma once
 
+#include <cmath>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "amg/krylov.hpp"
 #include "tulle/amg.hpp"
+#include "tulle/dense.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/spmv.hpp"
 #include "tulle/sptrsv.hpp"
@@ -58,37 +62,90 @@ struct Krylov {
     std::size_t bytes() const { return c.bytes() + v.bytes() + w.bytes() + dots.bytes() + sums.bytes(); }
 };
 
-// A level: its matrix, what its smoother needs, and vectors of a cycle.
+// The rows of a level that a process has: what its smoother needs, and vectors of a cycle. On several ranks, `a` is the
+// diagonal block of the rank.
 template <class V>
-struct LevelData {
-    Csr<V> own;  // empty on the finest level, whose matrix is the caller's
+struct LevelRows {
     CsrView<V> a;
-    std::optional<spmv::Plan<V>> multiply;
     Buffer<V> diagonal, inverse, bound;
     double spectral_radius = 0, largest = 0;      // of D^-1 A, estimated; upper end of the smoother's interval
     bool positive = true;                         // all diagonal entries are
     std::optional<sptrsv::Plan<V>> lower, upper;  // triangles of a, for Gauss-Seidel
     Buffer<V> r, z, residual, direction;
     std::optional<Krylov<V>> krylov;
+
+    index_t rows() const { return a.rows; }
+    std::size_t bytes() const;
+};
+
+// A level of one process.
+template <class V>
+struct LevelData : LevelRows<V> {
+    Csr<V> own;  // empty on the finest level, whose matrix is the caller's
+    std::optional<spmv::Plan<V>> multiply;
     Csr<V> solution;  // inverse of the coarsest matrix with all its entries; empty where that would be too large
     std::optional<spmv::Plan<V>> direct;  // multiplies with it
     std::optional<Transfer<V>> next;
 
+    // x . y as number `to` of the dot products of the K-cycle.
+    void store_dot(const Context& ctx, const Buffer<V>& x, const Buffer<V>& y, int to);
     std::size_t bytes() const;
 };
+
+template <class V>
+using Levels = std::vector<std::unique_ptr<LevelData<V>>>;
+
+// ValueError where an option is out of range.
+void check_options(const Options& options);
+
+// Level n, the finest is 0, is the last: it is small, or there may be no more.
+constexpr bool is_coarsest(offset_t rows, int n, const Options& o)
+{
+    return rows <= o.coarse_rows || n + 1 >= o.most_levels;
+}
+
+// Whether the next level would have no rows, or hardly fewer.
+constexpr bool is_stalled(offset_t coarse_rows, offset_t rows)
+{
+    return coarse_rows == 0 || static_cast<double>(coarse_rows) > 0.9 * static_cast<double>(rows);
+}
+
+// Of the connections of level n.
+inline double strength_of(const Options& options, int n) { return std::ldexp(options.strength, -n); }
+
+// The near null space of the finest level: the given one, scaled, or a constant for each unknown of a node.
+template <class V>
+Buffer<V> first_near_null(const Context& ctx, index_t rows, index_t unknowns, const DenseView<const V>& given);
+
+template <class V>
+void make_vectors(const Context& ctx, LevelRows<V>& level, const Options& options, bool finest);
+
+// All levels of a matrix that is itself level `first` of a hierarchy, with the near null space of that level.
+template <class V>
+Levels<V> make_levels(const Context& ctx, const CsrView<V>& a, const Options& options, int first, index_t vectors,
+                      Buffer<V> near_null);
 
 // Diagonal and bounds of a level; on the finest level every diagonal entry must be positive and every entry finite.
 template <class V>
 void inspect(const Context& ctx, LevelData<V>& level, const Options& options, bool finest);
 
+// What InspectRow found in a row, as the end of a sentence.
+const char* problem_text(index_t problem);
+
+// Of a spectral radius, whose estimate is from below: upper end of the smoother's interval.
+inline constexpr double radius_safety = 1.1;
+inline constexpr int lanczos_steps = 10;
+// The largest eigenvalue of a symmetric tridiagonal matrix, by bisection.
+double largest_eigenvalue(const double* diagonal, const double* beside, int n);
+
 // Triangular solves for Gauss-Seidel, where the diagonal allows them; new values where there are some already.
 template <class V>
-void prepare_triangles(const Context& ctx, LevelData<V>& level);
+void prepare_triangles(const Context& ctx, LevelRows<V>& level);
 
 // Aggregates of nodes with so many `unknowns` each, and the tentative prolongator with the near null space of the next
 // level (`near_null` is replaced); no entries where nothing can be aggregated.
 template <class V>
-Csr<V> aggregate(const Context& ctx, const LevelData<V>& level, double strength, index_t unknowns, index_t vectors,
+Csr<V> aggregate(const Context& ctx, const LevelRows<V>& level, double strength, index_t unknowns, index_t vectors,
                  Buffer<V>& near_null);
 
 // C = A B with a plan that is kept, or new values of C with the plan of before.

@@ -99,11 +99,41 @@ Fault share_fault(const Cluster& cluster, std::string_view phase, Fault fault, i
     return {header.kind, header.needed, header.available, fault.message, fault.hint};
 }
 
+// As reduce_bytes(). Both ranks of a pair add the other's record to their own, so the operation must give the same bits
+// whichever comes first.
+void reduce_short(const Cluster& cluster, std::string_view phase, void* mine, std::size_t bytes,
+                  const std::function<void(void*, const void*)>& combine)
+{
+    if (cluster.ranks() == 1) return;
+    ShortRecords& records = cluster.state().short_records;
+    try {
+        records.prepare();
+    } catch (const std::runtime_error& e) {
+        end_job(cluster, "preparing messages", e.what());
+    }
+    const auto run = [&](ShortRecords::Partner& partner, std::vector<PreparedMessage>& messages) {
+        std::memcpy(partner.sent.data(), mine, bytes);
+        Messages both(cluster, messages);
+        both.start(phase);
+        both.finish(phase);
+    };
+    ShortRecords::Partner* const beyond = records.beyond();
+    if (beyond) run(*beyond, beyond->first);
+    if (beyond && !records.is_beyond()) combine(mine, beyond->received.data());
+    for (const auto& partner : records.partners()) {
+        run(*partner, partner->first);
+        combine(mine, partner->received.data());
+    }
+    if (beyond) run(*beyond, beyond->second);
+    if (records.is_beyond()) std::memcpy(mine, beyond->received.data(), bytes);
+}
+
 }  // namespace
 
 void reduce_bytes(const Cluster& cluster, std::string_view phase, void* mine, std::size_t bytes,
                   const std::function<void(void*, const void*)>& combine)
 {
+    if (bytes <= ShortRecords::most_bytes) return reduce_short(cluster, phase, mine, bytes, combine);
     std::vector<std::max_align_t> space(bytes / sizeof(std::max_align_t) + 1);
     const int rank = cluster.rank(), ranks = cluster.ranks();
     for (int step = 1; step < ranks; step *= 2) {
@@ -222,7 +252,8 @@ Cluster::State::State(std::unique_ptr<Transport> by, const Context& context, dou
       ctx(context),
       host(context.backend() == Backend::cpu ? context : Context::cpu(1)),
       deadline(seconds),
-      questions(*transport)
+      questions(*transport),
+      short_records(*transport)
 {}
 
 Cluster::Cluster(std::unique_ptr<Transport> transport, const Context& ctx, const ClusterOptions& options)

@@ -15,8 +15,6 @@
 namespace tulle::inline TULLE_ABI::mpi {
 namespace {
 
-std::size_t rank_of(const Cluster& cluster) { return static_cast<std::size_t>(cluster.rank()); }
-
 // The rows of one rank with global columns.
 template <class V>
 struct LocalRows {

@@ -3,13 +3,16 @@
 // Messages and collective operations over a Transport. All waits have the cluster's deadline; who waits too long ends
 // the job with a message that names the phase and the silent rank.
 //
-// Collectives are made of point-to-point messages, so that it is known who did not answer: reductions go up a binomial
-// tree to rank 0 and the result comes down again.
+// Collectives are made of point-to-point messages, so that it is known who did not answer. Reductions of short records:
+// ranks exchange them in pairs, whose distance doubles. Others go up a binomial tree to rank 0 and the result comes
+// down again.
 //
 // Whom to blame: a rank that waits for long answers questions. A rank whose deadline ends asks those it waits for. Who
 // answers waits as well, and will name another one; who does not answer is named.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tulle/cluster.hpp"
@@ -66,6 +70,46 @@ private:
     std::int32_t number_ = 0;
 };
 
+// A message that is sent or received again and again.
+struct PreparedMessage {
+    Transport::Request request;
+    int peer;
+    int bytes;
+    bool sends;
+    bool done = true;
+};
+
+// The messages of reductions of short records, prepared by the first one.
+class ShortRecords {
+public:
+    static constexpr std::size_t most_bytes = 256;
+
+    // Another rank: what is sent to it and comes from it, and the messages, in the order in which they are used.
+    struct Partner {
+        alignas(std::max_align_t) std::array<char, most_bytes> sent{}, received{};
+        std::vector<PreparedMessage> first = {}, second = {};
+    };
+    explicit ShortRecords(Transport& transport) : transport_(transport) {}
+    ShortRecords(const ShortRecords&) = delete;
+    ShortRecords& operator=(const ShortRecords&) = delete;
+    ~ShortRecords();
+
+    // Ranks beyond the largest power of two give their records to others first, and get the result at the end.
+    bool is_beyond() const { return transport_.rank() >= paired(); }
+    Partner* beyond() { return beyond_.get(); }                                 // such a rank, or the one that it uses
+    std::span<const std::unique_ptr<Partner>> partners() { return partners_; }  // of the exchanges in pairs
+    void prepare();
+
+private:
+    int paired() const { return static_cast<int>(std::bit_floor(static_cast<unsigned>(transport_.ranks()))); }
+    PreparedMessage prepare(Partner& partner, int rank, bool sends) const;
+
+    Transport& transport_;
+    std::unique_ptr<Partner> beyond_;
+    std::vector<std::unique_ptr<Partner>> partners_;
+    bool ready_ = false;
+};
+
 // How the messages of a halo exchange travel.
 enum class Way { host, staged, gpu_aware, nccl };
 
@@ -78,12 +122,16 @@ struct Cluster::State {
     Context ctx, host;    // where the rank works; its CPU
     double deadline = 0;  // seconds; 0: none
     Questions questions;
+    ShortRecords short_records;
     TransportChoice choice = {};
     Way way = Way::host;  // of long messages
     bool forced = false;  // by TULLE_TRANSPORT: of all messages
     std::shared_ptr<NcclRanks> nccl = {};
     Traffic sent = {};
 };
+
+// The number of this rank as an index.
+inline std::size_t rank_of(const Cluster& cluster) { return static_cast<std::size_t>(cluster.rank()); }
 
 // Finds out how messages travel, and puts it into the state. Collective on GPUs.
 void choose_way(const Cluster& cluster);
@@ -96,6 +144,12 @@ std::string_view to_text(Way way);
 class Messages {
 public:
     explicit Messages(const Cluster& cluster) : cluster_(cluster) {}
+    // Messages that were prepared before; they go back to their owner at the end.
+    Messages(const Cluster& cluster, std::vector<PreparedMessage>& owner)
+        : cluster_(cluster),
+          all_(std::move(owner)),
+          owner_(&owner)
+    {}
     Messages(Messages&& other) noexcept;
     Messages& operator=(Messages&&) = delete;
     ~Messages();
@@ -109,13 +163,6 @@ public:
     bool empty() const { return all_.empty(); }
 
 private:
-    struct One {
-        Transport::Request request;
-        int peer;
-        int bytes;
-        bool sends;
-        bool done = true;
-    };
     void add(void* data, std::size_t bytes, int peer, int tag, bool sends);
     bool test_all();
     std::vector<int> awaited() const;
@@ -123,7 +170,8 @@ private:
     [[noreturn]] void give_up(std::string_view phase, int peer, std::string_view how, double seconds);
 
     Cluster cluster_;
-    std::vector<One> all_;
+    std::vector<PreparedMessage> all_;
+    std::vector<PreparedMessage>* owner_ = nullptr;
 };
 
 // Ends the job: a message failed or did not come.

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "mpi/exchange.hpp"
 #include "tulle/text.hpp"
@@ -107,14 +108,52 @@ bool Questions::has_answered(int peer)
     return false;
 }
 
-Messages::Messages(Messages&& other) noexcept : cluster_(other.cluster_), all_(std::move(other.all_))
+ShortRecords::~ShortRecords()
+{
+    if (beyond_) partners_.push_back(std::move(beyond_));
+    for (const auto& partner : partners_)
+        for (const auto* messages : {&partner->first, &partner->second})
+            for (const PreparedMessage& one : *messages) transport_.release(one.request);
+}
+
+PreparedMessage ShortRecords::prepare(Partner& partner, int rank, bool sends) const
+{
+    constexpr int bytes = static_cast<int>(most_bytes);
+    return {sends ? transport_.send_init(partner.sent.data(), bytes, rank, tag_collective)
+                  : transport_.receive_init(partner.received.data(), bytes, rank, tag_collective),
+            rank, bytes, sends};
+}
+
+void ShortRecords::prepare()
+{
+    if (std::exchange(ready_, true)) return;
+    const int rank = transport_.rank(), other = is_beyond() ? rank - paired() : rank + paired();
+    if (other < transport_.ranks()) {
+        beyond_ = std::make_unique<Partner>();
+        beyond_->first.push_back(prepare(*beyond_, other, is_beyond()));
+        beyond_->second.push_back(prepare(*beyond_, other, !is_beyond()));
+    }
+    for (int step = 1; step < paired() && !is_beyond(); step *= 2) {
+        Partner& partner = *partners_.emplace_back(std::make_unique<Partner>());
+        for (const bool sends : {false, true}) partner.first.push_back(prepare(partner, rank ^ step, sends));
+    }
+}
+
+Messages::Messages(Messages&& other) noexcept
+    : cluster_(other.cluster_),
+      all_(std::move(other.all_)),
+      owner_(std::exchange(other.owner_, nullptr))
 {
     other.all_.clear();
 }
 
 Messages::~Messages()
 {
-    for (const One& one : all_) cluster_.state().transport->release(one.request);
+    if (owner_) {
+        *owner_ = std::move(all_);
+        return;
+    }
+    for (const PreparedMessage& one : all_) cluster_.state().transport->release(one.request);
 }
 
 void Messages::add(void* data, std::size_t bytes, int peer, int tag, bool sends)
@@ -144,7 +183,7 @@ void Messages::start(std::string_view phase)
 {
     Cluster::State& state = cluster_.state();
     try {
-        for (One& one : all_) {
+        for (PreparedMessage& one : all_) {
             state.transport->start(one.request);
             one.done = false;
             if (!one.sends) continue;
@@ -159,7 +198,7 @@ void Messages::start(std::string_view phase)
 bool Messages::test_all()
 {
     bool done = true;
-    for (One& one : all_) {
+    for (PreparedMessage& one : all_) {
         if (!one.done) one.done = cluster_.state().transport->test(one.request);
         done = done && one.done;
     }
@@ -180,7 +219,7 @@ std::vector<int> Messages::awaited() const
 {
     std::vector<int> peers;
     for (const bool sends : {false, true})
-        for (const One& one : all_)
+        for (const PreparedMessage& one : all_)
             if (!one.done && one.sends == sends && std::find(peers.begin(), peers.end(), one.peer) == peers.end())
                 peers.push_back(one.peer);
     return peers;
@@ -188,8 +227,8 @@ std::vector<int> Messages::awaited() const
 
 void Messages::give_up(std::string_view phase, int peer, std::string_view how, double seconds)
 {
-    const bool receives =
-        std::any_of(all_.begin(), all_.end(), [&](const One& m) { return !m.done && !m.sends && m.peer == peer; });
+    const bool receives = std::any_of(all_.begin(), all_.end(),
+                                      [&](const PreparedMessage& m) { return !m.done && !m.sends && m.peer == peer; });
     end_job(cluster_, phase,
             concat("rank ", peer, receives ? " sends nothing" : " takes no message", " for ", fixed(seconds, 1), " s",
                    how));

@@ -21,12 +21,29 @@
 #include "tulle/text.hpp"
 
 namespace tulle::inline TULLE_ABI::mpi {
+namespace {
 
 template <class V>
-System<V>::System(const DistCsr<V>& whole, SpmvPlan<V> whole_product)
+class Multigrid final : public solve::PreconditionerPlan<V> {
+public:
+    explicit Multigrid(AmgPlan<V> plan) : plan_(std::move(plan)) {}
+    void apply(std::span<const V> r, std::span<V> z) override { plan_.apply(r, z); }
+    void update_values(const CsrView<V>&) override {}  // a solve has one matrix
+    std::size_t bytes() const override { return 0; }
+    std::string describe() const override { return plan_.describe(); }
+
+private:
+    AmgPlan<V> plan_;
+};
+
+}  // namespace
+
+template <class V>
+System<V>::System(const DistCsr<V>& whole, SpmvPlan<V> whole_product, bool local_multigrid)
     : Part(whole.cluster().context(), whole.local().rows),
       a(whole),
-      product(std::move(whole_product))
+      product(std::move(whole_product)),
+      local(local_multigrid)
 {
     ctx.run([&](const auto& q) {
         residual = Buffer<V>(q, rows());
@@ -38,7 +55,14 @@ template <class V>
 void System<V>::set_up(const solve::Preconditioner& wanted)
 {
     plain = std::holds_alternative<solve::None>(wanted);
-    Part::set_up({a.local(), a.ghosts_below()}, wanted);
+    const bool later = !local && std::holds_alternative<solve::Amg>(wanted);
+    Part::set_up({a.local(), a.ghosts_below()}, later ? solve::Preconditioner{} : wanted);
+}
+
+template <class V>
+void System<V>::set_up_multigrid(const solve::Amg& wanted)
+{
+    preconditioner = std::make_unique<Multigrid<V>>(AmgPlan<V>::make(a, solve::amg_options(wanted, 1)));
 }
 
 // The preconditioner of this rank's block and the vectors of the method. May throw on one rank alone.
@@ -134,9 +158,11 @@ solve::Report solve(const DistCsr<V>& a, std::span<const std::type_identity_t<V>
     a.cluster().together("solve setup", [&] {
         check_vectors<V>(s.ctx, a.local(), b, x);
         check_values(a.local(), a.row_cuts()[static_cast<std::size_t>(a.cluster().rank())]);
-        s.system = std::make_unique<System<V>>(a, std::move(product));
+        s.system = std::make_unique<System<V>>(a, std::move(product), options.local);
         set_up_first(s);
     });
+    const auto* const multigrid = std::get_if<solve::Amg>(&options.preconditioner);
+    if (multigrid && !options.local) s.system->set_up_multigrid(*multigrid);
     s.features.empty_rows = count_empty_rows(a);
     s.setup_seconds = trace::now() - begin;
     return solve::Loop<V, SolveState<V>>(s, b, x, {}).run();

@@ -26,9 +26,12 @@ public:
     using Output = std::span<V>;
 
     // May throw on one rank alone, as set_up().
-    System(const DistCsr<V>& whole, SpmvPlan<V> whole_product);
-    // Makes the preconditioner of this rank's diagonal block.
+    // local: multigrid too is that of the diagonal block.
+    System(const DistCsr<V>& whole, SpmvPlan<V> whole_product, bool local);
+    // Makes the preconditioner of this rank's diagonal block. Where multigrid is distributed, none: set_up_multigrid().
     void set_up(const solve::Preconditioner& wanted);
+    // Collective.
+    void set_up_multigrid(const solve::Amg& wanted);
 
     using Part::copy_vector, Part::ctx, Part::part, Part::preconditioner, Part::rows;
     void begin(double norm) { preconditioner->begin(norm); }
@@ -52,6 +55,7 @@ public:
 
     DistCsr<V> a;
     SpmvPlan<V> product;
+    bool local = false;
     bool plain = false;  // there is no preconditioner, on all ranks
     Buffer<V> residual;
     Buffer<solve::Status> status;

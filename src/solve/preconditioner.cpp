@@ -251,17 +251,6 @@ std::unique_ptr<PreconditionerPlan<V>> make_incomplete(const Context& ctx, const
     return std::make_unique<OtherPlan<V, Factor>>(Factor::make(ctx, a, options));
 }
 
-amg::Options amg_options(const Amg& p, index_t unknowns_per_node)
-{
-    return {.coarsening = p.coarsening,
-            .strength = p.strength,
-            .smoother = p.smoother,
-            .degree = p.degree,
-            .cycle = p.cycle,
-            .unknowns_per_node = unknowns_per_node,
-            .checked = false};
-}
-
 struct Range {
     double least, most;
 };
@@ -358,6 +347,17 @@ std::unique_ptr<PreconditionerPlan<V>> make_amg(const Context& ctx, const CsrVie
 }
 
 }  // namespace
+
+amg::Options amg_options(const Amg& p, index_t unknowns_per_node)
+{
+    return {.coarsening = p.coarsening,
+            .strength = p.strength,
+            .smoother = p.smoother,
+            .degree = p.degree,
+            .cycle = p.cycle,
+            .unknowns_per_node = unknowns_per_node,
+            .checked = false};
+}
 
 template <class V>
 std::unique_ptr<PreconditionerPlan<V>> make_preconditioner(const Context& ctx, const CsrView<V>& a,

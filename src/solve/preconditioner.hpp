@@ -41,6 +41,9 @@ public:
     virtual double products() const { return 0; }
 };
 
+// The options of a hierarchy as a recipe has them.
+amg::Options amg_options(const Amg& p, index_t unknowns_per_node);
+
 // What a caller knows of the unknowns; multigrid uses it.
 template <class V>
 struct Unknowns {

@@ -17,6 +17,9 @@
 #include <limits>
 
 #include "vector/bins.hpp"
+#ifdef __aarch64__
+#include <arm_neon.h>
+#endif
 
 namespace tulle::inline TULLE_ABI::vector {
 
@@ -30,7 +33,7 @@ public:
     void add_products(const V* x, const V* y, int n)
     {
         if (first_ != none && top_of(first_) <= highest_quick) {
-            std::array<double, kept_bins> part{};
+            Parts part;
             const double largest = split(
                 n, part, [&](int i) { return pair(x, i) * pair(y, i); },
                 [&](int i) {
@@ -39,12 +42,12 @@ public:
             if (largest <= std::ldexp(1.0, top_of(first_))) return add_parts(part);
         }
         std::array<double, most_at_once> product;
-        Bits most{};
+        Pair most{};
         for (int i = 0; i < n; ++i) {
             product[at(i)] = static_cast<double>(x[i]) * static_cast<double>(y[i]);
             most = larger(most, Pair{product[at(i)], 0});
         }
-        add(product.data(), n, std::bit_cast<double>(most[0]));
+        add(product.data(), n, most[0]);
     }
 
     // Adds n numbers, at most most_at_once; `largest` is the largest of their absolute values, infinite or NaN if one
@@ -55,7 +58,7 @@ public:
         if (largest == 0) return;
         raise_to(bin_of(largest));
         if (top_of(first_) > highest_quick) return split_slowly(x, n);
-        std::array<double, kept_bins> part{};
+        Parts part;
         split(
             n, part, [&](int i) { return pair(x, i); },
             [&](int i) {
@@ -125,36 +128,50 @@ private:
 
     using Pair = double __attribute__((vector_size(2 * sizeof(double))));
     using Bits = std::int64_t __attribute__((vector_size(2 * sizeof(double))));
+    using Counts = std::uint64_t __attribute__((vector_size(2 * sizeof(double))));
     template <class V>
     static Pair pair(const V* x, int i)
     {
         return Pair{static_cast<double>(x[i]), static_cast<double>(x[i + 1])};
     }
-    // Absolute values compared as integers, by which infinities and NaN are above all numbers.
-    static Bits larger(Bits most, Pair v)
+    // The larger of most, which is not negative, and the absolute value of v; infinities and NaN are above all numbers.
+    static Pair larger(Pair most, Pair v)
     {
+#ifdef __aarch64__
+        return vmaxq_f64(most, vabsq_f64(v));  // NaN where one is
+#else
         const Bits bits = reinterpret_cast<Bits>(v) & std::numeric_limits<std::int64_t>::max();
-        return bits > most ? bits : most;
+        return reinterpret_cast<Pair>(bits > reinterpret_cast<Bits>(most) ? bits : reinterpret_cast<Bits>(most));
+#endif
+    }
+    static double larger_of(Pair v)
+    {
+        return std::bit_cast<double>(std::max(std::bit_cast<std::int64_t>(v[0]), std::bit_cast<std::int64_t>(v[1])));
     }
 
-    // Rounds by the addition of a large number; two independent sums of pairs for every bin, in registers. Returns the
-    // largest absolute value.
+    // Rounds by the addition of a large number; two independent sums of pairs for every bin, in registers. The last bin
+    // needs no remainder: units are counted in the bits of the rounded numbers. Returns the largest absolute value.
+    struct Parts {
+        double high = 0, middle = 0;
+        std::int64_t low = 0;  // units
+    };
     struct Sums {
-        Pair high{}, middle{}, low{};
-        Bits most{};
+        Pair high{}, middle{};
+        Counts low{};
+        Pair most{};
     };
     template <class Two, class One>
-    double split(int n, std::array<double, kept_bins>& part, const Two& two, const One& one) const
+    double split(int n, Parts& part, const Two& two, const One& one) const
     {
         const double big0 = rounder(first_), big1 = rounder(first_ + 1), big2 = rounder(first_ + 2);
+        const Counts none_of = Counts{} + std::bit_cast<std::uint64_t>(big2);
         const auto add_pair = [&](Pair v, Sums& s) {
             const Pair a = (v + big0) - big0;
             const Pair rest = v - a;
             const Pair b = (rest + big1) - big1;
-            const Pair last = rest - b;
             s.high += a;
             s.middle += b;
-            s.low += (last + big2) - big2;
+            s.low += reinterpret_cast<Counts>((rest - b) + big2);
             s.most = larger(s.most, v);
         };
         Sums s, t;
@@ -163,14 +180,19 @@ private:
             add_pair(two(i), s);
             add_pair(two(i + 2), t);
         }
+        const int rest = n - i;
         for (; i < n; ++i) add_pair(one(i), s);
-        const Pair high = s.high + t.high, middle = s.middle + t.middle, low = s.low + t.low;
-        part = {high[0] + high[1], middle[0] + middle[1], low[0] + low[1]};
-        return std::bit_cast<double>(std::max({s.most[0], s.most[1], t.most[0], t.most[1]}));
+        const Pair high = s.high + t.high, middle = s.middle + t.middle;
+        const Counts low = s.low + t.low - none_of * static_cast<std::uint64_t>((n - rest) / 2 + rest);
+        part = {high[0] + high[1], middle[0] + middle[1], static_cast<std::int64_t>(low[0] + low[1])};
+        return larger_of(larger(s.most, t.most));
     }
-    void add_parts(const std::array<double, kept_bins>& part)
+    void add_parts(const Parts& part)
     {
-        for (int k = 0; k < kept_bins; ++k) add_units(k, units(part[at(k)], first_ + k));
+        static_assert(kept_bins == 3);
+        add_units(0, units(part.high, first_));
+        add_units(1, units(part.middle, first_ + 1));
+        add_units(2, part.low);
     }
     // The same parts for numbers that are too large for the quick way.
     void split_slowly(const double* x, int n)

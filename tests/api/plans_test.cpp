@@ -65,7 +65,8 @@ static_assert(PlanOfTeam<spmm::TeamPlan<float>, CsrView<float>>);
 static_assert(PlanOfTeam<spgemm::TeamPlan<double>, CsrView<double>, CsrView<double>>);
 static_assert(PlanOfTeam<solve::TeamPlan<double>, CsrView<double>>);
 
-static_assert(Movable<mpi::SpmvPlan<double>> && Movable<mpi::SpmmPlan<double>> && Movable<mpi::SpgemmPlan<double>>);
+static_assert(Movable<mpi::SpmvPlan<double>> && Movable<mpi::SpmmPlan<double>> && Movable<mpi::SpgemmPlan<double>> &&
+              Movable<mpi::AmgPlan<double>>);
 
 // One part of a team's work alone has one name.
 static_assert(requires(spmv::TeamPlan<double>& plan) { plan.run_on(0, 1.0, 0.0); });

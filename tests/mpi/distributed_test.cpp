@@ -15,7 +15,7 @@
 #include "mpi/exchange.hpp"
 #include "mpi/nccl.hpp"
 #include "simt/sanitizers.hpp"
-#include "tests/mpi/checks.hpp"
+#include "tests/mpi/amg_checks.hpp"
 #include "vector/binned_sum.hpp"
 
 namespace tulle::testing {
@@ -58,6 +58,30 @@ TEST_P(OnRanks, FilesAreReadTogether)
 TEST_P(OnRanks, ColumnsHave64Bits)
 {
     on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_wide(cluster); });
+}
+
+TEST_P(OnRanks, MultigridNeedsTheIterationsOfOneProcess)
+{
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) {
+        check_iterations<double>(cluster, "stencil7:14", "amg");
+        check_methods(cluster, "stencil7:12");
+    });
+}
+
+TEST_P(OnRanks, MultigridIsSymmetric)
+{
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) {
+        check_multigrid<double>(cluster, "stencil7:12");
+        check_multigrid<float>(cluster, "stencil5:30");
+    });
+}
+
+TEST_P(OnRanks, MultigridOfLittle)
+{
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) {
+        check_little(cluster);
+        check_amg_refused(cluster);
+    });
 }
 
 bool has_metis()

@@ -9,7 +9,7 @@
 
 #include "mpi/nccl.hpp"
 #include "support/backends.hpp"
-#include "tests/mpi/checks.hpp"
+#include "tests/mpi/amg_checks.hpp"
 #include "vector/local_dot.hpp"
 
 namespace tulle::testing {
@@ -126,6 +126,19 @@ std::string why_no_nccl()
         return e.message();
     }
     return cuda_devices()[0].simulated ? "NCCL cannot use the simulated GPU" : "";
+}
+
+TEST_P(OnGpuRanks, HaveMultigrid)
+{
+    on_gpus([](const mpi::Cluster& cluster) {
+        const auto a = mpi::DistCsr<double>::generate(cluster, "stencil5:9");
+        const amg::Options small{.coarse_rows = 3};  // 15 rows are on every rank
+        expect(mpi::AmgPlan<double>::make(a, small).levels()[0].replicated == (cluster.ranks() == 1), "levels");
+        check_symmetry(a, small, "multigrid on GPUs");
+        check_replicated<double>(cluster, "stencil5:5");
+        const auto report = solve_ones(a, {.preconditioner = solve::Amg{}});
+        expect(report.converged() && report.iterations < 10, report.text());
+    });
 }
 
 // One rank, or as many as there are GPUs, by NCCL; more of them are told why not.

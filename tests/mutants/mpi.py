@@ -29,4 +29,9 @@ MUTANTS = [
     mutant("mpi: a rank that answers is blamed", "src/mpi/messages.cpp", "if (note.number == number_) return true;", "if (note.number < 0) return true;", "*NamesWhomAllWaitForInTheEnd*"),
     mutant("mpi: device memory is sent before the GPU has packed it", "src/mpi/halo.hpp", "else if (!arrived_.empty() || way_ == Way::gpu_aware) synchronize(q);", "else if (!arrived_.empty()) synchronize(q);", "*DeviceMemoryInMessages*", test="mpi_gpu"),
     mutant("mpi: a self-test that fails counts as passed", "src/mpi/self_test.cpp", "return child ? wait_for_child(*child, seconds) : why;", "if (child) wait_for_child(*child, seconds); return child ? std::string() : why;", "*TellWhyDeviceMemoryCannotBeSent*", test="mpi_gpu"),
+    mutant("mpi multigrid: columns of T are numbered from the first ghost", "src/mpi/amg_level.cpp", "return j + product.ghosts_below();", "return j;", "*MultigridNeedsTheIterations*/2"),
+    mutant("mpi multigrid: every rank takes the first entries of the coarse level", "src/mpi/replicated.cpp", "std::as_const(z_).data() + own_, z.data()", "std::as_const(z_).data(), z.data()", "*MultigridIsSymmetric/1"),
+    mutant("mpi multigrid: Gauss-Seidel on the ranks whose diagonal allows it", "src/mpi/amg_level.cpp", "cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "setup.rows.positive || cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "*MultigridOfLittle/1"),
+    mutant("mpi: numbers beyond the last four are not counted in the lowest bin", "src/vector/binned_sum.hpp", "((n - rest) / 2 + rest)", "((n - rest) / 2)", SUMS),
+    mutant("mpi: records of ranks beyond the largest power of two are lost", "src/mpi/cluster.cpp", "if (beyond && !records.is_beyond()) combine(mine, beyond->received.data());", "", BITS),
 ]

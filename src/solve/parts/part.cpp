@@ -64,6 +64,12 @@ private:
 }  // namespace
 
 template <class V>
+Csr<V> diagonal_block(const CpuQueue& q, const Rows<V>& rows)
+{
+    return DiagonalBlock<V>(rows, false).make(q);
+}
+
+template <class V>
 void Part<V>::set_up(const Rows<V>& rows, const Preconditioner& wanted)
 {
     preconditioner.reset();
@@ -107,6 +113,8 @@ void Part<V>::flip_signs(V* x, offset_t first_row, int attempt) const
     });
 }
 
+template Csr<float> diagonal_block(const CpuQueue&, const Rows<float>&);
+template Csr<double> diagonal_block(const CpuQueue&, const Rows<double>&);
 template class Part<float>;
 template class Part<double>;
 

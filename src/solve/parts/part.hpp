@@ -28,6 +28,10 @@ struct Rows {
     index_t diagonal;
 };
 
+// The diagonal block on the host, its columns numbered as its rows.
+template <class V>
+Csr<V> diagonal_block(const CpuQueue& q, const Rows<V>& rows);
+
 template <class V>
 class Part {
 public:

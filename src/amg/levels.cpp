@@ -1,0 +1,131 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// The levels of a hierarchy, made one after the other.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "amg/checks.hpp"
+#include "amg/near_null.hpp"
+#include "amg/setup.hpp"
+#include "amg/steps.hpp"
+#include "tulle/text.hpp"
+#include "tulle/trace.hpp"
+
+namespace tulle::inline TULLE_ABI::amg {
+namespace {
+
+constexpr index_t most_dense_rows = 3000;  // of a matrix that is inverted where coarsening stalls
+
+template <class V>
+void make_transfer_plans(const Context& ctx, Transfer<V>& t)
+{
+    t.down = spmv::Plan<V>::make(ctx, t.restriction.view(), {.checked = false});
+    t.up = spmv::Plan<V>::make(ctx, t.prolongation.view(), {.checked = false});
+}
+
+// The coarsest matrix of all, where it is small enough; one that was coarsened before, or whose coarsening stalled, may
+// be larger.
+template <class V>
+void invert_coarsest(const Context& ctx, LevelData<V>& last, const Options& options, bool coarsened)
+{
+    if (last.a.rows > std::max(options.coarse_rows, coarsened ? most_dense_rows : 0)) return;
+    const trace::Phase phase{"invert"};
+    last.solution = invert_dense(ctx, last.a);
+    last.direct = spmv::Plan<V>::make(ctx, last.solution.view(), {.checked = false});
+}
+
+}  // namespace
+
+template <class V>
+void make_vectors(const Context& ctx, LevelRows<V>& level, const Options& options, bool finest)
+{
+    ctx.run([&](const auto& q) {
+        const index_t n = level.rows();
+        if (!finest) {
+            level.r = Buffer<V>(q, n);
+            level.z = Buffer<V>(q, n);
+        }
+        level.residual = Buffer<V>(q, n);
+        if (options.smoother == Smoother::chebyshev || options.smoother == Smoother::gauss_seidel)
+            level.direction = Buffer<V>(q, n);
+        if (options.cycle == Cycle::k && !finest) level.krylov.emplace(q, n);
+    });
+}
+
+void check_options(const Options& o)
+{
+    require<ValueError>(o.strength >= 0 && o.strength < 1,
+                        [&] { return concat("strength is ", o.strength, ", not from 0 to below 1"); });
+    require<ValueError>(o.degree >= 1 && o.degree <= 100,
+                        [&] { return concat("the degree is ", o.degree, ", not from 1 to 100"); });
+    require<ValueError>(o.sweeps >= 1 && o.sweeps <= 100,
+                        [&] { return concat("sweeps is ", o.sweeps, ", not from 1 to 100"); });
+    require<ValueError>(o.prolongator_damping >= 0 && o.prolongator_damping < 2, [&] {
+        return concat("prolongator_damping is ", o.prolongator_damping, ", not from 0 to below 2");
+    });
+    require<ValueError>(o.coarse_rows >= 1 && o.coarse_rows <= most_dense_rows,
+                        [&] { return concat("coarse_rows is ", o.coarse_rows, ", not from 1 to ", most_dense_rows); });
+    require<ValueError>(o.most_levels >= 1, [&] { return concat("most_levels is ", o.most_levels, ", below 1"); });
+    require<ValueError>(o.classical_strength >= 0 && o.classical_strength < 1, [&] {
+        return concat("classical_strength is ", o.classical_strength, ", not from 0 to below 1");
+    });
+    require<ValueError>(o.interpolation_entries >= 1,
+                        [&] { return concat("interpolation_entries is ", o.interpolation_entries, ", below 1"); });
+}
+
+template <class V>
+Buffer<V> first_near_null(const Context& ctx, index_t rows, index_t unknowns, const DenseView<const V>& given)
+{
+    if (given.cols == 0)
+        return ctx.run([&](const auto& q) {
+            Buffer<V> constants(q, offset_t{rows} * unknowns);
+            for_each(q, rows, SetTranslations<V>{unknowns, constants.data()});
+            return constants;
+        });
+    check_near_null(ctx, rows, given);
+    return unit_columns<V>(ctx, given).data;
+}
+
+template <class V>
+Levels<V> make_levels(const Context& ctx, const CsrView<V>& a, const Options& options, int first, index_t vectors,
+                      Buffer<V> near_null)
+{
+    Levels<V> level;
+    level.push_back(std::make_unique<LevelData<V>>());
+    level[0]->a = a;
+    if (a.rows == 0) return level;
+    for (int n = first;; ++n) {
+        LevelData<V>& l = *level.back();
+        l.multiply = spmv::Plan<V>::make(ctx, l.a, {.checked = false});
+        inspect(ctx, l, options, n == 0);
+        if (options.smoother == Smoother::gauss_seidel) prepare_triangles(ctx, l);
+        make_vectors(ctx, l, options, n == 0);
+        if (is_coarsest(l.a.rows, n, options)) break;
+        Transfer<V> next;
+        if (options.coarsening == Coarsening::classical)
+            next.interpolation = choose_interpolation(ctx, l, options.classical_strength);
+        else
+            next.tentative = aggregate(ctx, l, strength_of(options, n), n == 0 ? options.unknowns_per_node : vectors,
+                                       vectors, near_null);
+        if (is_stalled(next.interpolation ? next.interpolation->direct.cols : next.tentative.cols, l.a.rows)) break;
+        l.next = std::move(next);
+        auto coarse = std::make_unique<LevelData<V>>();
+        coarsen(ctx, l, options, true, coarse->own);
+        make_transfer_plans(ctx, *l.next);
+        coarse->a = coarse->own.view();
+        level.push_back(std::move(coarse));
+    }
+    invert_coarsest(ctx, *level.back(), options, first > 0 || level.size() > 1);
+    return level;
+}
+
+#define TULLE_LEVELS(V)                                                                              \
+    template Buffer<V> first_near_null(const Context&, index_t, index_t, const DenseView<const V>&); \
+    template void make_vectors(const Context&, LevelRows<V>&, const Options&, bool);                 \
+    template Levels<V> make_levels(const Context&, const CsrView<V>&, const Options&, int, index_t, Buffer<V>);
+TULLE_LEVELS(float)
+TULLE_LEVELS(double)
+#undef TULLE_LEVELS
+
+}  // namespace tulle::inline TULLE_ABI::amg

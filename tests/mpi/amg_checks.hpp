@@ -1,0 +1,237 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// Multigrid on any number of ranks (checks.hpp): hardly more iterations than one process needs, a symmetric operator,
+// and matrices that leave ranks with little or nothing.
+#pragma once
+
+#include "tests/mpi/checks.hpp"
+#include "tulle/amg.hpp"
+
+namespace tulle::testing {
+
+// Several distributed levels on small matrices: 100 rows and fewer are on every rank.
+inline constexpr amg::Options small_levels{.coarse_rows = 20};
+
+template <class V>
+double tolerance()
+{
+    return sizeof(V) == 8 ? 1e-9 : 1e-4;
+}
+
+template <class V>
+solve::Report solve_ones(const mpi::DistCsr<V>& a, const mpi::SolveOptions& how)
+{
+    mpi::DistVector<V> b(a.cluster(), a.row_cuts()), x(a.cluster(), a.row_cuts());
+    b.upload(std::vector<V>(b.local().size(), V(1)));
+    return mpi::solve<V>(a, b.local(), x.local(), how);
+}
+
+// Iterations of CG on all ranks and on one.
+template <class V>
+void check_iterations(const mpi::Cluster& cluster, const char* sentence, const std::string& preconditioner)
+{
+    const Csr<V> whole = io::generate<V>(Context::cpu(1), sentence);
+    const mpi::SolveOptions how{.preconditioner = solve::parse_preconditioner(preconditioner),
+                                .stop = {.relative = tolerance<V>()}};
+    const auto one = solve_ones(mpi::DistCsr<V>::scatter(alone(cluster.context()), whole.view()), how);
+    for (const mpi::Cuts& cuts : cuts_for(whole.view(), cluster.ranks())) {
+        const auto all = solve_ones(mpi::DistCsr<V>::scatter(cluster, whole.view(), 0, cuts), how);
+        const std::string name = concat(sentence, ", ", preconditioner, ": ", all.text());
+        expect(all.converged() && one.converged(), name);
+        expect(static_cast<double>(all.iterations) <= 1.3 * static_cast<double>(one.iterations) + 1,
+               concat(name, "; one process: ", one.iterations, " iterations"));
+    }
+}
+
+// u . (M v) = v . (M u), and u . (M u) is positive.
+template <class V>
+void check_symmetry(const mpi::DistCsr<V>& a, const amg::Options& options, const std::string& name)
+{
+    auto plan = mpi::AmgPlan<V>::make(a, options);
+    const mpi::Cluster& cluster = a.cluster();
+    mpi::DistVector<V> u(cluster, a.row_cuts()), v(cluster, a.row_cuts()), mu(cluster, a.row_cuts()),
+        mv(cluster, a.row_cuts());
+    std::vector<V> host(u.local().size());
+    for (std::size_t i = 0; i < host.size(); ++i)
+        host[i] = static_cast<V>(io::pattern_value(static_cast<index_t>(u.first()) + static_cast<index_t>(i), 1) - 1);
+    u.upload(host);
+    for (std::size_t i = 0; i < host.size(); ++i)
+        host[i] = static_cast<V>(io::pattern_value(static_cast<index_t>(u.first()) + static_cast<index_t>(i), 2));
+    v.upload(host);
+    plan.apply(u.local(), mu.local());
+    plan.apply(v.local(), mv.local());
+    const double there = mpi::dot(u, mv), back = mpi::dot(v, mu);
+    const double scale = mpi::norm(u) * mpi::norm(mv) + mpi::norm(v) * mpi::norm(mu);
+    expect(std::abs(there - back) <= (sizeof(V) == 8 ? 1e-12 : 1e-5) * scale, concat(name, ": not symmetric"));
+    expect(mpi::dot(u, mu) > 0 && mpi::dot(v, mv) > 0, concat(name, ": not positive"));
+}
+
+// Matrices that are small, or a cluster of one rank: the hierarchy of one process, with its bits.
+template <class V>
+void check_replicated(const mpi::Cluster& cluster, const char* sentence)
+{
+    const Context& ctx = cluster.context();
+    const Csr<V> whole = io::generate<V>(Context::cpu(1), sentence);
+    const Csr<V> there = to_device(ctx, whole.view());
+    const auto all_r = numbers<V>(0, whole.rows, 3);
+    const Buffer<V> one_r = to_device<V>(ctx, all_r);
+    Buffer<V> one_z = to_device<V>(ctx, all_r);
+    const auto one = amg::Plan<V>::make(ctx, there.view());
+    one.apply(one_r.span(), one_z.span());
+    const std::vector<V> expected = host_copy(ctx, one_z);
+    for (const mpi::Cuts& cuts : cuts_for(whole.view(), cluster.ranks())) {
+        const auto a = mpi::DistCsr<V>::scatter(cluster, whole.view(), 0, cuts);
+        auto plan = mpi::AmgPlan<V>::make(a);
+        mpi::DistVector<V> r(cluster, a.row_cuts()), z(cluster, a.row_cuts());
+        r.upload(part(cluster, all_r, a.row_cuts()));
+        plan.apply(r.local(), z.local());
+        expect_same<V>(z.download(), part(cluster, expected, a.row_cuts()),
+                       concat(sentence, ": a cycle on every rank"));
+        expect(plan.levels()[0].replicated && plan.operator_complexity() == one.operator_complexity(),
+               concat(sentence, ": the levels of one process"));
+    }
+}
+
+// Paths of a few rows, one after the other; `pull` is added to the diagonal, 0: every path is singular. The last rows
+// have nothing beside their diagonal.
+inline Csr<double> paths(index_t count, index_t length, index_t alone, double pull)
+{
+    const index_t n = count * length + alone;
+    Csr<double> a = Csr<double>::make(Context::cpu(1).host(), n, n, offset_t{count} * (3 * length - 2) + alone);
+    offset_t next = 0;
+    for (index_t i = 0; i < n; ++i) {
+        a.row_begin.data()[i] = next;
+        const bool inside = i < count * length;
+        const bool left = inside && i % length > 0, right = inside && i % length + 1 < length;
+        const auto put = [&](index_t j, double v) {
+            a.col.data()[next] = j;
+            a.value.data()[next++] = v;
+        };
+        if (left) put(i - 1, -1);
+        put(i, inside ? (left ? 1 : 0) + (right ? 1 : 0) + pull : 1);
+        if (right) put(i + 1, -1);
+    }
+    a.row_begin.data()[n] = next;
+    return a;
+}
+
+// b = A times numbers that add up to nothing in particular: there is a solution, whatever A is.
+inline void check_solvable(const mpi::Cluster& cluster, const Csr<double>& whole, const mpi::SolveOptions& how,
+                           const std::string& name)
+{
+    for (const mpi::Cuts& cuts : cuts_for(whole.view(), cluster.ranks())) {
+        const auto a = mpi::DistCsr<double>::scatter(cluster, whole.view(), 0, cuts);
+        mpi::DistVector<double> b(cluster, a.row_cuts()), x(cluster, a.row_cuts());
+        std::vector<double> host(x.local().size());
+        for (std::size_t i = 0; i < host.size(); ++i)
+            host[i] = io::pattern_value(static_cast<index_t>(x.first()) + static_cast<index_t>(i), 1);
+        x.upload(host);
+        mpi::SpmvPlan<double>::make(a).run(x.local(), b.local());
+        const auto report = mpi::solve<double>(a, b.local(), x.local(), how);
+        expect(report.converged(), concat(name, ": ", report.text()));
+    }
+}
+
+// The first rows are singular, so that their coarse matrix is zero, the last are not: ranks smooth alike nevertheless.
+inline void check_smoothed_alike(const mpi::Cluster& cluster)
+{
+    Csr<double> half = paths(400, 3, 0, 0);
+    for (index_t i = 600; i < half.rows; ++i)
+        for (offset_t k = half.row_begin.data()[i]; k < half.row_begin.data()[i + 1]; ++k)
+            if (half.col.data()[k] == i) half.value.data()[k] += 1;
+    const auto a = mpi::DistCsr<double>::scatter(cluster, half.view());
+    check_symmetry(a, {.smoother = amg::Smoother::gauss_seidel, .coarse_rows = 20, .most_levels = 2}, "half singular");
+}
+
+inline void check_little(const mpi::Cluster& cluster)
+{
+    const mpi::SolveOptions how{.preconditioner = solve::Amg{}};
+    check_solvable(cluster, io::generate<double>(Context::cpu(1), "stencil5:1"), how, "one row");
+    check_solvable(cluster, paths(1, 3, 0, 1), how, "three rows");
+    check_solvable(cluster, paths(400, 4, 7, 0.01), how, "disconnected");
+    check_solvable(cluster, paths(1, 1500, 0, 0), how, "singular");
+    check_solvable(cluster, paths(500, 3, 0, 0), how, "disconnected and singular");
+    check_solvable(cluster, paths(0, 1, 1200, 0), how, "a diagonal");
+    check_smoothed_alike(cluster);
+    mpi::SolveOptions local = how;
+    local.local = true;
+    check_solvable(cluster, io::generate<double>(Context::cpu(1), "stencil5:40"), local, "block Jacobi");
+}
+
+inline std::string amg_refusal(const mpi::DistCsr<double>& a, const amg::Options& options)
+{
+    try {
+        mpi::AmgPlan<double>::make(a, options);
+    } catch (const Error& e) {
+        return e.message();
+    }
+    return "nothing";
+}
+
+inline void check_amg_refused(const mpi::Cluster& cluster)
+{
+    Csr<double> bad = io::generate<double>(Context::cpu(1), "stencil5:40");
+    const auto said = [&](const amg::Options& options, const std::string& expected) {
+        const auto a = mpi::DistCsr<double>::scatter(cluster, bad.view());
+        const std::string message = amg_refusal(a, options);
+        expect(message.find(expected) != std::string::npos, concat("'", expected, "' is not in: ", message));
+    };
+    said({.degree = 0}, "the degree is 0");
+    said({.unknowns_per_node = 7}, "nodes of 7 unknowns do not divide");
+    if (cluster.ranks() > 1)
+        said({.coarsening = amg::Coarsening::classical}, "classical coarsening is not distributed");
+    const offset_t last = bad.nonzeros() - 1;  // the diagonal entry of the last row
+    bad.value.data()[last] = -4;
+    said({}, "row 1599 has a diagonal entry that is not positive");
+    bad.value.data()[last] = std::nan("");
+    said({}, "row 1599 has an entry that is not finite");
+    expect(cluster.sum(0) == 0, "ranks are in step");
+    const auto wide = mpi::DistCsr<double>::generate(cluster, "uniform:9,5,2");
+    expect(amg_refusal(wide, {}).find("not square") != std::string::npos, "a matrix that is not square");
+}
+
+// Some distributed levels; the first fits on a rank no more.
+template <class V>
+void check_levels(const mpi::DistCsr<V>& a)
+{
+    const auto plan = mpi::AmgPlan<V>::make(a, small_levels);
+    const auto& levels = plan.levels();
+    const bool several = a.cluster().ranks() > 1;
+    expect(levels.size() >= 3 && levels[0].rows == a.rows() && levels[0].nonzeros == a.nonzeros(), plan.describe());
+    expect(levels[0].replicated != several && levels[1].replicated != several, "levels are distributed");
+    expect(levels.back().replicated && levels.back().rows <= small_levels.coarse_rows, plan.describe());
+    expect(plan.operator_complexity() > 1 && plan.operator_complexity() < 2, plan.describe());
+    expect(plan.describe().find("operator complexity: 1.") != std::string::npos, plan.describe());
+}
+
+template <class V>
+void check_multigrid(const mpi::Cluster& cluster, const char* sentence)
+{
+    using enum amg::Smoother;
+    const auto a = mpi::DistCsr<V>::generate(cluster, sentence);
+    check_levels(a);
+    amg::Options options = small_levels;
+    for (const auto smoother : {chebyshev, jacobi, l1_jacobi, gauss_seidel}) {
+        options.smoother = smoother;
+        options.cycle = smoother == jacobi ? amg::Cycle::w : amg::Cycle::v;
+        check_symmetry(a, options, amg::to_text(smoother));
+    }
+    check_symmetry(a, {.strength = 0.999, .coarse_rows = 20}, "nothing is aggregated");
+    check_symmetry(a, {.coarse_rows = 20, .most_levels = 1}, "one level");
+    check_symmetry(a, {.prolongator_damping = 0, .coarse_rows = 20, .most_levels = 3}, "plain aggregation");
+    check_replicated<V>(cluster, "stencil5:12");
+}
+
+inline void check_methods(const mpi::Cluster& cluster, const char* sentence)
+{
+    using enum solve::Method;
+    const auto a = mpi::DistCsr<double>::generate(cluster, sentence);
+    for (const auto method : {minres, bicgstab, gmres, fgmres}) {
+        const char* const text = method == fgmres ? "amg+k" : "amg";
+        const mpi::SolveOptions how{.method = method, .preconditioner = solve::parse_preconditioner(text)};
+        const auto report = solve_ones(a, how);
+        expect(report.converged() && report.iterations < 25, concat(solve::to_text(method), ": ", report.text()));
+    }
+}
+
+}  // namespace tulle::testing
