@@ -13,6 +13,8 @@
 
 namespace tulle::cli {
 
+class Parser;
+
 struct InfoOptions {
     Source matrix;
 };
@@ -54,6 +56,7 @@ struct SpyOptions {
     int devices = 0;                  // rows coloured by the device of a team that has them; 0: none
     bool levels = false;              // rows in each level of the lower triangle instead, before and after merging rows
 };
+void add_spy(Parser& parser, SpyOptions& options);
 void spy(const Session& session, const SpyOptions& options);
 void spy_levels(const Session& session, const SpyOptions& options);
 

@@ -203,32 +203,6 @@ DistCsr<V> distribute(const Cluster& cluster, Csr<V> local, std::vector<global_t
     return DistCsr<V>(std::move(state));
 }
 
-Cuts even_cuts(global_t n, int ranks)
-{
-    Cuts cuts(static_cast<std::size_t>(ranks) + 1);
-    for (int r = 0; r <= ranks; ++r)
-        cuts[static_cast<std::size_t>(r)] = n / ranks * r + std::min<global_t>(r, n % ranks);
-    return cuts;
-}
-
-Cuts balanced_cuts(std::span<const offset_t> row_begin, int ranks)
-{
-    const global_t rows = std::ssize(row_begin) - 1, work = row_begin.back() + rows;
-    Cuts cuts(static_cast<std::size_t>(ranks) + 1, rows);
-    cuts[0] = 0;
-    for (int r = 1; r < ranks; ++r) {
-        const global_t share = work / ranks * r + work % ranks * r / ranks;
-        global_t low = cuts[static_cast<std::size_t>(r) - 1], high = rows;
-        while (low < high) {
-            const global_t middle = low + (high - low) / 2;
-            if (row_begin[static_cast<std::size_t>(middle)] + middle < share) low = middle + 1;
-            else high = middle;
-        }
-        cuts[static_cast<std::size_t>(r)] = low;
-    }
-    return cuts;
-}
-
 template <class V>
 DistCsr<V> DistCsr<V>::from_rows(const Cluster& cluster, global_t cols, std::span<const offset_t> row_begin,
                                  std::span<const global_t> col, std::span<const V> value, const Cuts& col_cuts)

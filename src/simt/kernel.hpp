@@ -70,8 +70,9 @@ namespace tulle::inline TULLE_ABI::simt {
 
 // Every thread takes its own copy of the arguments: nobody's memory, and the launch's doing.
 template <class... P, std::size_t... I>
-__attribute__((no_sanitize("thread"))) void call_kernel(void (*kernel)(P...), const void* const* value,
-                                                        std::index_sequence<I...>)
+__attribute__((no_sanitize("thread", "address", "undefined"))) void call_kernel(void (*kernel)(P...),
+                                                                                const void* const* value,
+                                                                                std::index_sequence<I...>)
 {
     kernel(*static_cast<const P*>(value[I])...);
 }

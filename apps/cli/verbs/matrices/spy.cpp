@@ -11,12 +11,14 @@
 #include <numeric>
 #include <optional>
 
+#include "apps/cli/picture/colour.hpp"
 #include "apps/cli/picture/plot.hpp"
 #include "apps/cli/support/describe.hpp"
 #include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/json.hpp"
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/numbers_file.hpp"
+#include "apps/cli/support/parser.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs.hpp"
 #include "apps/cli/verbs/matrices/spy_reorder.hpp"
@@ -183,6 +185,54 @@ void spy(const Session& session, const SpyOptions& options)
                                       counted(a.nonzeros, "nonzero", "nonzeros"),
                                       plot.panels.size() == 1 ? "" : ", before and after"));
     if (reordering) session.console.print(text_of(*reordering, options, session.console));
+}
+
+void add_spy(Parser& parser, SpyOptions& o)
+{
+    CLI::App* verb =
+        parser.verb("spy", "Draws where the nonzeros are: a density map, alone or beside a permuted one.",
+                    "tulle spy matrix.mtx -o matrix.png\ntulle spy twin:cant -o cant.svg --size 1200\ntulle spy "
+                    "twin:scircuit --permute degree -o scircuit.png\ntulle spy fem:24,3 --reorder bsa -o fem.png\n"
+                    "tulle spy twin:mac_econ --devices 4 -o parts.pdf");
+    parser.matrix(verb, o.matrix);
+    verb->add_option("-o,--out", o.to, "the picture, .png, .svg or .pdf; - is stdout")->required()->option_text("FILE");
+    parser.output(verb, o.to, o.format, "png, svg (the default for - and pipes) or pdf")
+        ->check(one_of({"png", "svg", "pdf"}));
+    verb->add_option("--size", o.size, "pixels of the map's longer side, about (800)")->option_text("N");
+    verb->add_option("--permute", o.permute,
+                     "draw it permuted too: reverse, random, degree, or a file with one row number a line")
+        ->option_text("HOW");
+    verb->add_option("--seed", o.seed, "for --permute random")->option_text("N");
+    verb->add_option("--reorder", o.reorder,
+                     "draw it with its rows in an order for SpMM too, dense tiles coloured: bsa, degree, minhash, pack")
+        ->option_text("ORDER");
+    verb->add_option("--tau", o.tau, "--reorder: rows and columns of a tile, columns of a block of bsa (32)")
+        ->option_text("N");
+    verb->add_option("--alpha", o.alpha, "--reorder bsa: how similar rows of a cluster are, 0 to 1 (0.3)")
+        ->option_text("X");
+    verb->add_option("--delta", o.delta, "--reorder: tiles filled by more than this are dense, 0 to 1 (0.1)")
+        ->option_text("X");
+    verb->add_option("--devices", o.devices, "colour the rows by device: parts with equal numbers of nonzeros for N")
+        ->option_text("N")
+        ->check(CLI::Range(1, picture::most_parts));
+    verb->add_option("--title", o.title, "instead of the matrix's name")->option_text("TEXT");
+    verb->add_flag("--no-legend", o.no_legend, "leave out what the colours mean");
+    verb->add_flag("--levels", o.levels,
+                   "draw how many rows each level of the lower triangle has instead, before and after merging rows");
+    for (const char* option : {"--permute", "--reorder"})
+        parser.effective(
+            verb, option, [&o] { return !o.levels; }, "with --levels, which draws another picture");
+    parser.effective(
+        verb, "--devices", [&o] { return !o.levels && o.permute.empty() && o.reorder.empty(); },
+        "with --levels, --permute or --reorder");
+    for (const char* option : {"--tau", "--delta"})
+        parser.effective(
+            verb, option, [&o] { return !o.reorder.empty(); }, "without --reorder");
+    parser.effective(
+        verb, "--alpha", [&o] { return o.reorder == "bsa"; }, "without --reorder bsa");
+    parser.effective(
+        verb, "--seed", [&o] { return o.permute == "random"; }, "without --permute random");
+    parser.when(verb, [&o](const Session& session) { o.levels ? spy_levels(session, o) : spy(session, o); });
 }
 
 }  // namespace tulle::cli
