@@ -111,6 +111,22 @@ def test_what_plans_say(A, L):
     assert plan.nnz == (abs(A) @ abs(A)).nnz and plan.products == int(np.diff(A.indptr)[A.indices].sum()) and plan.memory["result"] > 0
 
 
+@pytest.mark.parametrize("in_order", [True, False])
+def test_kept_columns(A, in_order):
+    plan, other = tulle.plan_spgemm(A, A, sorted=in_order, keep_columns=True), tulle.plan_spgemm(A, A, sorted=in_order)
+    before, want = plan.nbytes, other()
+    first, second = plan(), plan()
+    assert plan.nbytes - before >= 4 * plan.nnz and other.nbytes < plan.nbytes
+    for C in (first, second):
+        assert C.indices.tobytes() == want.indices.tobytes() and C.indptr.tobytes() == want.indptr.tobytes() and C.data.tobytes() == want.data.tobytes()
+    first.indices[:] = second.indices[:] = 0                               # results are the caller's: the plan has columns of its own
+    for p in (plan, other):
+        p.update_values(3 * A.data, A.data)
+    again = pickle.loads(pickle.dumps(plan))
+    for p in (plan, again, again):
+        assert p().data.tobytes() == other().data.tobytes() and p().indices.tobytes() == want.indices.tobytes()
+
+
 def test_policies_can_be_forced(A):
     x = whole_numbers(80)
     chosen = tulle.plan_spmv(A).policy

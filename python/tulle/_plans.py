@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import common_dtype, dense, dtype_of, give_back, ready, sparse
+from ._arrays import common_dtype, dense, dtype_of, give_back, needs_order, ready, sparse, with_order
 from ._context import Context, context_of
 from ._errors import Forked, InvalidValue, PlanMismatch, ShapeError, UnsupportedType
 from ._frameworks import BF16, F16, F32, F64, NAMES, ResultAt, dense_at, name_of, operand_at, refuse_capture
@@ -399,9 +399,9 @@ class SpgemmPlan(Plan):
     __slots__ = ("_back", "_by_column", "_matrix")
 
     def __init__(self, A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpose_a: bool = False, transpose_b: bool = False, dtype: Any = None, policy: str = "",
-                 budget: int | str | None = None, context: Context | None = None) -> None:
+                 budget: int | str | None = None, sorted: bool = True, keep_columns: bool = False, context: Context | None = None) -> None:
         self._settings = dict(A=A, B=B, shape_a=shape_a, shape_b=shape_b, transpose_a=transpose_a, transpose_b=transpose_b, dtype=dtype, policy=policy, budget=budget,
-                              context=context)
+                              sorted=sorted, keep_columns=keep_columns, context=context)
         self._build()
 
     def _build(self) -> None:
@@ -414,7 +414,8 @@ class SpgemmPlan(Plan):
         place = a.home(context_of(s["context"], s["budget"], a.device))
         make = getattr(_core, f"SpgemmPlan_{NAMES[self._dtype]}")
         self._by_column, self._back, self._matrix = a.by_column, a.back, a
-        self._plan = make(place, a.compressed(place), s["transpose_a"], b.compressed(place), s["transpose_b"], a.by_column, s["policy"])
+        in_order = s["sorted"] or needs_order(a)
+        self._plan = make(place, a.compressed(place), s["transpose_a"], b.compressed(place), s["transpose_b"], a.by_column, in_order, s["keep_columns"], s["policy"])
         self._rows, self._cols = op_shape(a.shape, s["transpose_a"])[0], op_shape(b.shape, s["transpose_b"])[1]
         self._settle(a, place, self._plan.run)
         self._kept = (a.indptr, a.indices, b.indptr, b.indices, a.data, b.data) if a.device >= 0 else ()
@@ -426,12 +427,12 @@ class SpgemmPlan(Plan):
 
         Returns
         -------
-        sparse matrix of A's kind, sorted, without repeats
+        sparse matrix of A's kind, without repeats; sorted unless the plan was made with ``sorted=False``
         """
         if self._framework is not None:
             return self._matrix.fetch(self._call("run_at", self._stream_now(self._framework)), self.shape)
-        indptr, indices, data = self._call("run")
-        return self._back(self._by_column, self.shape, indptr, indices, data)
+        *arrays, in_order = self._call("run")
+        return with_order(self._back(self._by_column, self.shape, *arrays), in_order)
 
     run = __call__
 
