@@ -8,6 +8,7 @@ and how the plan was made, and it is made again where it arrives. After a fork a
 """
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,55 @@ class Result:
         if self.array is not self.target:
             self.target[...] = self.array
         return self.out
+
+
+def _count_unshared() -> int:
+    block = _empty(0)
+    return sys.getrefcount(block)
+
+
+_UNSHARED = _count_unshared()                    # references to what one variable knows; they are counted differently by versions of Python
+
+
+class Recycled:
+    """Memory of large results, used again when the caller has dropped them: to get fresh pages takes up to half as long as the product. Two blocks at most, so
+    that ``C = plan(B)`` in a loop, where the last result lives until the next one is there, takes them in turn."""
+
+    __slots__ = ("_blocks",)
+    LEAST = 4 << 20
+    LINE = 64                                    # results begin with a line of the cache: the library may write them past the caches then
+
+    def __init__(self) -> None:
+        self._blocks: list[np.ndarray] = []      # changed by single calls of methods: threads do not get in each other's way
+
+    def empty(self, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
+        """An array whose numbers are to be written."""
+        size = shape[0] * shape[1] * dtype.itemsize
+        if size < self.LEAST:
+            return _empty(shape, dtype)
+        block = self._take(size + self.LINE)
+        begin = -block.ctypes.data % self.LINE
+        c = block[begin : begin + size].view(dtype).reshape(shape)
+        self._blocks.append(block)
+        return c
+
+    def _take(self, size: int) -> np.ndarray:
+        """A block that no result uses, or a new one; one other is kept."""
+        for _ in range(2):
+            try:
+                block = self._blocks.pop(0)      # no other thread finds it now
+            except IndexError:
+                break
+            if block.size == size and sys.getrefcount(block) == _UNSHARED:
+                return block
+            if block.size == size and len(self._blocks) == 0:
+                self._blocks.append(block)
+                break
+        return _empty(size, np.uint8)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(b.size for b in list(self._blocks))
 
 
 class Plan:
@@ -316,13 +366,14 @@ class SpmvPlan(Plan):
 class SpmmPlan(Plan):
     """C = alpha op(A) B + beta C with dense B and C; made by `plan_spmm`."""
 
-    __slots__ = ("_values_in_place",)
+    __slots__ = ("_values_in_place", "_results")
 
     def __init__(self, A: Any, n: int = 32, *, order: str = "C", shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", expected_calls: float = 100,
                  scale: str = "auto", context: Context | None = None) -> None:
         if order not in ("C", "F"):
             raise InvalidValue(f"order is 'C' (rows contiguous) or 'F' (columns contiguous), not {order!r}")
         self._settings = dict(A=A, n=n, order=order, shape=shape, transpose=transpose, dtype=dtype, policy=policy, expected_calls=expected_calls, scale=scale, context=context)
+        self._results = Recycled()
         self._build()
 
     def _build(self) -> None:
@@ -355,7 +406,7 @@ class SpmmPlan(Plan):
         array of B's kind, or out
         """
         if type(B) is _ndarray and B.ndim == 2 and (out is None and beta == 0.0 or type(out) is _ndarray):
-            c = _empty((self._rows, B.shape[1]), self._dtype) if out is None else out
+            c = self._results.empty((self._rows, B.shape[1]), self._dtype) if out is None else out
             try:
                 self._run(B, c, alpha, beta)
                 return c
@@ -391,6 +442,11 @@ class SpmmPlan(Plan):
         return C.give()
 
     run = __call__
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the plan beside the caller's arrays, with the memory of up to two large results, which is used again when they are gone."""
+        return self._plan.nbytes + self._results.nbytes
 
 
 class SpgemmPlan(Plan):
