@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tulle beside SciPy in one process: SpMV, SpMM and SpGEMM on twins of the nsparse paper's matrices, and what a call costs on a small matrix.
 
-    build/python-venv/bin/python python/bench/compare_scipy.py [--threads 2] [--matrices cant,scircuit] [--rounds 7] [--cpu-time] [--overhead-only]
+    build/python-venv/bin/python python/bench/compare_scipy.py [--threads 2] [--matrices cant,scircuit] [--rounds 7] [--cpu-time] [--sort-scipy] [--overhead-only]
 
 Contenders take turns, each time is the best of the rounds, results are compared before anything is timed. SciPy has one thread. `plan` is a plan's call,
-`once` the call without one, which looks through the matrix first. --cpu-time is for machines that others use too: the processor time of all threads, divided
+`once` the call without one, which looks through the matrix first. SpGEMM: SciPy's columns are not sorted, ours are but for `any order` (sorted=False); `kept` is a
+plan that keeps the columns of C (keep_columns=True). --sort-scipy sorts SciPy's too, within its time. --cpu-time is for machines that others use too: the processor time of all threads, divided
 by the number of threads that the contender has. It is the wall time of an idle machine but for the imbalance between threads.
 """
 import argparse
@@ -39,36 +40,56 @@ def best_times(contenders, rounds, least=0.02, clock=time.perf_counter):
     return best
 
 
-def contenders_of(A, operation, columns, ctx):
+def spgemm_contenders(A, ctx, sort_scipy):
+    def scipy_sorted():
+        C = A @ A
+        C.sort_indices()
+        return C
+
+    plan, any_order, kept = (tulle.plan_spgemm(A, A, context=ctx, **k) for k in ({}, {"sorted": False}, {"keep_columns": True}))
+    return {"SciPy": scipy_sorted if sort_scipy else lambda: A @ A, "plan": plan, "any order": any_order, "kept": kept, "once": lambda: tulle.spgemm(A, A, context=ctx),
+            "any order, once": lambda: tulle.spgemm(A, A, sorted=False, context=ctx)}
+
+
+def contenders_of(A, operation, o, ctx):
     rng = np.random.default_rng(1)
     if operation == "spmv":
         x = rng.standard_normal(A.shape[1])
         plan = tulle.plan_spmv(A, context=ctx)
-        return [lambda: A @ x, lambda: plan(x), lambda: tulle.spmv(A, x, context=ctx)]
+        return {"SciPy": lambda: A @ x, "plan": lambda: plan(x), "once": lambda: tulle.spmv(A, x, context=ctx)}
     if operation == "spmm":
-        X = rng.standard_normal((A.shape[1], columns))
-        plan = tulle.plan_spmm(A, columns, context=ctx)
-        return [lambda: A @ X, lambda: plan(X), lambda: tulle.spmm(A, X, context=ctx)]
-    plan = tulle.plan_spgemm(A, A, context=ctx)
-    return [lambda: A @ A, lambda: plan(), lambda: tulle.spgemm(A, A, context=ctx)]
+        X = rng.standard_normal((A.shape[1], o.columns))
+        plan = tulle.plan_spmm(A, o.columns, context=ctx)
+        return {"SciPy": lambda: A @ X, "plan": lambda: plan(X), "once": lambda: tulle.spmm(A, X, context=ctx)}
+    return spgemm_contenders(A, ctx, o.sort_scipy)
 
 
-def agree(results):
-    dense = [r if isinstance(r, np.ndarray) else r @ np.ones(r.shape[1]) for r in results]
-    scale = np.abs(dense[0]).max()
-    return all(np.abs(d - dense[0]).max() <= 1e-10 * scale for d in dense[1:])
+def agree(calls):
+    """Whether all give the same, but for rounding; one result is held at a time. Called twice: a plan may do something else from the second call on."""
+    first = None
+    for call in [*calls, *calls]:
+        r = call()
+        dense = r if isinstance(r, np.ndarray) else r @ np.ones(r.shape[1])
+        first = dense if first is None else first
+        if np.abs(dense - first).max() > 1e-10 * np.abs(first).max():
+            return False
+    return True
 
 
-def compare(name, operation, columns, ctx, rounds, cpu_threads):
-    """cpu_threads: threads of tulle whose processor time is counted; 0: wall time."""
+def compare(name, operation, o, ctx):
+    """Prints a line, with the names of the contenders above the first one; SciPy's time divided by that of each other one."""
     A = tulle.generate(f"twin:{name}")
-    contenders = contenders_of(A, operation, columns, ctx)
-    if not agree([c() for c in contenders]):
+    contenders = contenders_of(A, operation, o, ctx)
+    if name == o.matrices.split(",")[0]:
+        names = list(contenders)
+        print(f"{'':7} {'matrix':10} {'nonzeros':>9}" + "".join(f" {n:>15}" for n in names) + "  |" + "".join(f" {n:>15}" for n in names[1:]))
+    if not agree(contenders.values()):
         raise SystemExit(f"{name} {operation}: results differ")
-    times = best_times(contenders, rounds, clock=time.process_time if cpu_threads else time.perf_counter)
-    scipy_time, plan_time, once_time = times[0], *(t / max(1, cpu_threads) for t in times[1:])
-    print(f"{operation:7} {name:10} {A.nnz:9} {scipy_time * 1e3:10.3f} {plan_time * 1e3:10.3f} {once_time * 1e3:10.3f} {scipy_time / plan_time:7.2f} {scipy_time / once_time:7.2f}", flush=True)
-    return scipy_time / plan_time, scipy_time / once_time
+    times = best_times(list(contenders.values()), o.rounds if operation != "spgemm" else 3, clock=time.process_time if o.cpu_time else time.perf_counter)
+    times = [times[0], *(t / (o.threads if o.cpu_time else 1) for t in times[1:])]
+    ratios = [times[0] / t for t in times[1:]]
+    print(f"{operation:7} {name:10} {A.nnz:9}" + "".join(f" {t * 1e3:15.3f}" for t in times) + "  |" + "".join(f" {r:15.2f}" for r in ratios), flush=True)
+    return ratios
 
 
 def overhead():
@@ -97,6 +118,7 @@ def main():
     options.add_argument("--columns", type=int, default=32)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--cpu-time", action="store_true")
+    options.add_argument("--sort-scipy", action="store_true")
     options.add_argument("--overhead-only", action="store_true")
     o = options.parse_args()
     print(f"a call on a matrix of 64 rows (load {os.getloadavg()[0]:.1f}):")
@@ -105,11 +127,10 @@ def main():
         return
     ctx = tulle.Context(threads=o.threads)
     print(f"\n{o.threads} threads, double, SpMM with {o.columns} columns; milliseconds{' of processor time for each thread' * o.cpu_time}, and SciPy's time divided by tulle's")
-    print(f"{'':7} {'matrix':10} {'nonzeros':>9} {'SciPy':>10} {'plan':>10} {'once':>10} {'plan':>7} {'once':>7}")
     for operation in o.operations.split(","):
-        ratios = [compare(name, operation, o.columns, ctx, o.rounds if operation != "spgemm" else 3, o.threads if o.cpu_time else 0) for name in o.matrices.split(",")]
+        ratios = [compare(name, operation, o, ctx) for name in o.matrices.split(",")]
         means = np.exp(np.log(ratios).mean(axis=0))
-        print(f"{operation:7} geometric mean over {len(ratios)} matrices: plan {means[0]:.2f} x, once {means[1]:.2f} x; load {os.getloadavg()[0]:.1f}", flush=True)
+        print(f"{operation:7} geometric mean over {len(ratios)} matrices (load {os.getloadavg()[0]:.1f}): " + "  ".join(f"{m:.2f}" for m in means), flush=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ Op op_of(bool transpose) { return transpose ? Op::transpose : Op::none; }
 // The factors in the order in which they are multiplied.
 template <class V>
 struct Factors {
-    Factors(const Compressed& a, bool transpose_a, const Compressed& b, bool transpose_b, bool c_by_column)
+    Factors(const Compressed& a, bool transpose_a, const Compressed& b, bool transpose_b, bool c_by_column, bool sorted)
         : first(c_by_column ? b.as_rows<V>() : a.as_rows<V>()),
           second(c_by_column ? a.as_rows<V>() : b.as_rows<V>())
     {
@@ -25,11 +25,21 @@ struct Factors {
         options.op_a = c_by_column ? of_b : of_a;
         options.op_b = c_by_column ? of_a : of_b;
         options.checked = false;
+        options.sorted = sorted;
     }
 
     AnyCsr<V> first, second;
     spgemm::Options options;
 };
+
+// The arrays of C, and whether its rows are sorted.
+template <class V>
+nb::tuple with_order(Csr<V>&& c)
+{
+    const bool sorted = c.sorted;
+    const nb::tuple arrays = to_python(std::move(c));
+    return nb::make_tuple(arrays[0], arrays[1], arrays[2], sorted);
+}
 
 // A product on a GPU, in the library's memory until it is copied into arrays of the caller's framework.
 template <class V>
@@ -59,20 +69,22 @@ template <class V>
 class SpgemmPlan {
 public:
     SpgemmPlan(Place& place, const Compressed& a, bool transpose_a, const Compressed& b, bool transpose_b,
-               bool c_by_column, const std::string& policy)
+               bool c_by_column, bool sorted, bool keep_columns, const std::string& policy)
         : a_(a),
           b_(b),
           transpose_a_(transpose_a),
           transpose_b_(transpose_b),
           c_by_column_(c_by_column),
+          sorted_(sorted),
+          keep_columns_(keep_columns),
           guard_(place),
           plan_(make(place.get(), factors(a, b), policy))
     {}
 
     nb::tuple run()
     {
-        Csr<V> c = guard_.run([&] { return plan_.run(); });
-        return to_python(std::move(c));
+        Csr<V> c = guard_.run([&] { return keep_columns_ ? run_with_columns() : plan_.run(); });
+        return with_order(std::move(c));
     }
 
     Product<V> run_at(Address stream)
@@ -93,7 +105,7 @@ public:
 
     std::string policy() const { return spgemm::to_text(plan_.policy()); }
     std::string describe() const { return plan_.describe(); }
-    std::size_t bytes() const { return plan_.bytes(); }
+    std::size_t bytes() const { return plan_.bytes() + kept_.row_begin.bytes() + kept_.col.bytes(); }
     offset_t nonzeros() const { return plan_.nonzeros(); }
     offset_t products() const { return plan_.products(); }
     nb::dict memory() const
@@ -109,7 +121,39 @@ private:
 
     Factors<V> factors(const Compressed& a, const Compressed& b) const
     {
-        return {a, transpose_a_, b, transpose_b_, c_by_column_};
+        return {a, transpose_a_, b, transpose_b_, c_by_column_, sorted_};
+    }
+
+    // The first C is computed as a whole, its offsets and columns are kept; the next get them, and only their values
+    // are computed.
+    Csr<V> run_with_columns()
+    {
+        return guard_.context().run([&](const auto& q) {
+            if (kept_.row_begin.empty()) {
+                Csr<V> c = plan_.run();
+                kept_ = pattern_of(q, c);
+                return c;
+            }
+            Csr<V> c = pattern_of(q, kept_);
+            c.value = Buffer<V>(q, c.col.size());
+            plan_.run(c);
+            return c;
+        });
+    }
+
+    // A copy without values.
+    template <class Queue>
+    static Csr<V> pattern_of(const Queue& q, const Csr<V>& c)
+    {
+        Csr<V> pattern{.rows = c.rows,
+                       .cols = c.cols,
+                       .row_begin = Buffer<offset_t>(q, c.row_begin.size()),
+                       .col = Buffer<index_t>(q, c.col.size()),
+                       .value = {},
+                       .sorted = c.sorted};
+        copy(q, c.row_begin.data(), pattern.row_begin.data(), c.row_begin.size());
+        copy(q, c.col.data(), pattern.col.data(), c.col.size());
+        return pattern;
     }
 
     void update(Compressed next_a, Compressed next_b, Address stream)
@@ -134,22 +178,23 @@ private:
     }
 
     Compressed a_, b_;
-    bool transpose_a_, transpose_b_, c_by_column_;
+    bool transpose_a_, transpose_b_, c_by_column_, sorted_, keep_columns_;
     PlanGuard guard_;
     Plan plan_;
+    Csr<V> kept_;  // without values, from the first run on, where they are to be kept
 };
 
 template <class V>
 nb::tuple multiply_once(Place& place, const Compressed& a, bool transpose_a, const Compressed& b, bool transpose_b,
-                        bool c_by_column)
+                        bool c_by_column, bool sorted)
 {
     const Context& ctx = place.get();
-    const Factors<V> f(a, transpose_a, b, transpose_b, c_by_column);
+    const Factors<V> f(a, transpose_a, b, transpose_b, c_by_column, sorted);
     Csr<V> c = [&] {
         const nb::gil_scoped_release free;
         return spgemm::Plan<V>::once(ctx, f.first, f.second, f.options);
     }();
-    return to_python(std::move(c));
+    return with_order(std::move(c));
 }
 
 template <class V>
@@ -157,7 +202,7 @@ Product<V> multiply_once_at(Place& place, const Compressed& a, bool transpose_a,
                             bool c_by_column)
 {
     const Context& ctx = place.get();
-    const Factors<V> f(a, transpose_a, b, transpose_b, c_by_column);
+    const Factors<V> f(a, transpose_a, b, transpose_b, c_by_column, true);
     const nb::gil_scoped_release free;
     return {ctx, spgemm::Plan<V>::once(ctx, f.first, f.second, f.options)};
 }
@@ -170,8 +215,9 @@ void bind(nb::module_& m, const std::string& plan, const std::string& once)
         .def("copy_to", &Product<V>::copy_to, "indptr"_a, "indices"_a, "data"_a, "stream"_a)
         .def_prop_ro("nnz", &Product<V>::nonzeros);
     nb::class_<P>(m, plan.c_str())
-        .def(nb::init<Place&, const Compressed&, bool, const Compressed&, bool, bool, const std::string&>(),
-             "context"_a, "a"_a, "transpose_a"_a, "b"_a, "transpose_b"_a, "c_by_column"_a, "policy"_a)
+        .def(nb::init<Place&, const Compressed&, bool, const Compressed&, bool, bool, bool, bool, const std::string&>(),
+             "context"_a, "a"_a, "transpose_a"_a, "b"_a, "transpose_b"_a, "c_by_column"_a, "sorted"_a, "keep_columns"_a,
+             "policy"_a)
         .def("run", &P::run)
         .def("run_at", &P::run_at, "stream"_a)
         .def("update_values", &P::update_values, "a"_a.noconvert(), "b"_a.noconvert())
@@ -182,8 +228,8 @@ void bind(nb::module_& m, const std::string& plan, const std::string& once)
         .def_prop_ro("nnz", &P::nonzeros)
         .def_prop_ro("products", &P::products)
         .def_prop_ro("memory", &P::memory);
-    m.def(once.c_str(), &multiply_once<V>, "context"_a, "a"_a, "transpose_a"_a, "b"_a, "transpose_b"_a,
-          "c_by_column"_a);
+    m.def(once.c_str(), &multiply_once<V>, "context"_a, "a"_a, "transpose_a"_a, "b"_a, "transpose_b"_a, "c_by_column"_a,
+          "sorted"_a);
     m.def((once + "_at").c_str(), &multiply_once_at<V>, "context"_a, "a"_a, "transpose_a"_a, "b"_a, "transpose_b"_a,
           "c_by_column"_a);
 }

@@ -111,6 +111,70 @@ def test_what_plans_say(A, L):
     assert plan.nnz == (abs(A) @ abs(A)).nnz and plan.products == int(np.diff(A.indptr)[A.indices].sum()) and plan.memory["result"] > 0
 
 
+def test_memory_of_dropped_results_is_used_again():
+    A, X = tulle.generate("stencil5:200"), whole_numbers(40000 * 16).reshape(40000, 16)
+    plan, want = tulle.plan_spmm(A, 16), A @ X
+    small = plan(X[:, :2].copy())
+    assert plan.nbytes < 1 << 20 and small.flags.owndata                     # small results are NumPy's own
+    held = [plan(k * X) for k in (1, 2, 3, 4)]
+    assert len({C.ctypes.data for C in held}) == 4 and all(C.ctypes.data % 64 == 0 and C.flags.c_contiguous for C in held)
+    for k, C in zip((1, 2, 3, 4), held):
+        np.testing.assert_array_equal(C, k * want)                          # nobody's result is written again
+    part, at = held[3][7:9], held[3].ctypes.data
+    del held, C
+    C = plan(X)
+    assert C.ctypes.data != at                                              # a part of it is still used
+    np.testing.assert_array_equal(part, 4 * want[7:9])
+    del part, C
+    addresses = {plan(X).ctypes.data for _ in range(6)}
+    assert len(addresses) <= 2 and addresses_in_loop(plan, X, want) <= 3
+    assert plan.nbytes <= 2 * (want.nbytes + 64) + tulle.plan_spmm(A, 16).nbytes
+
+
+def addresses_in_loop(plan, X, want):
+    seen = set()
+    for k in range(1, 9):
+        C = plan(k * X)
+        seen.add(C.ctypes.data)
+        np.testing.assert_array_equal(C, k * want)
+    return len(seen)
+
+
+def test_threads_never_share_a_result():
+    A, X = tulle.generate("stencil5:200"), whole_numbers(40000 * 16).reshape(40000, 16)
+    plan, want, wrong = tulle.plan_spmm(A, 16, context=tulle.Context(threads=1)), A @ X, []
+
+    def work(k):
+        for _ in range(20):
+            C = plan(k * X)
+            time.sleep(0.0005)
+            if not np.array_equal(C, k * want):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in (1, 2, 3, 4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_kept_columns(A, in_order):
+    plan, other = tulle.plan_spgemm(A, A, sorted=in_order, keep_columns=True), tulle.plan_spgemm(A, A, sorted=in_order)
+    before, want = plan.nbytes, other()
+    first, second = plan(), plan()
+    assert plan.nbytes - before >= 4 * plan.nnz and other.nbytes < plan.nbytes
+    for C in (first, second):
+        assert C.indices.tobytes() == want.indices.tobytes() and C.indptr.tobytes() == want.indptr.tobytes() and C.data.tobytes() == want.data.tobytes()
+    first.indices[:] = second.indices[:] = 0                               # results are the caller's: the plan has columns of its own
+    for p in (plan, other):
+        p.update_values(3 * A.data, A.data)
+    again = pickle.loads(pickle.dumps(plan))
+    for p in (plan, again, again):
+        assert p().data.tobytes() == other().data.tobytes() and p().indices.tobytes() == want.indices.tobytes()
+
+
 def test_policies_can_be_forced(A):
     x = whole_numbers(80)
     chosen = tulle.plan_spmv(A).policy

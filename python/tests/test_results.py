@@ -53,6 +53,20 @@ def test_spgemm(a_format, b_format, dtype, transpose):
             np.testing.assert_array_equal(C.toarray(), want)
 
 
+def test_spgemm_sorts_unless_told_otherwise():
+    A = tulle.generate("uniform:300,300,10")
+    want = (A @ A).toarray()
+    for make in (lambda M, **k: tulle.spgemm(M, M, **k), lambda M, **k: tulle.plan_spgemm(M, M, **k)(), lambda M, **k: tulle.plan_spgemm(M, M, keep_columns=True, **k)()):
+        for M in (A, A.tocsc()):
+            C, D = make(M), make(M, sorted=False)
+            assert C.has_canonical_format and C.has_sorted_indices and sp.csr_array((C.data, C.indices, C.indptr)).has_sorted_indices
+            assert not D.has_canonical_format and not D.has_sorted_indices and D.nnz == C.nnz
+            assert not sp.csr_array((D.data, D.indices, D.indptr)).has_sorted_indices      # the flags tell the truth, and the option does something
+            np.testing.assert_allclose(D.toarray(), want, rtol=1e-12, atol=1e-12)
+            D.sort_indices()
+            assert D.has_sorted_indices and D.indices.tobytes() == C.indices.tobytes() and D.data.tobytes() == C.data.tobytes()
+
+
 @pytest.mark.parametrize("format", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("lower", [True, False])

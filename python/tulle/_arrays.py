@@ -191,10 +191,22 @@ def back_to_scipy(cls_csr: Any, cls_csc: Any) -> Callable:
         if data.size <= MAX_INDEX:
             indptr = indptr.astype(np.int32)          # SciPy would copy the indices to 64 bits otherwise
         c = (cls_csc if by_column else cls_csr)((data, indices, indptr), shape=shape)
-        c.has_canonical_format = True                 # the library's results are sorted, without repeats
+        c.has_canonical_format = True                 # the library's results are sorted, without repeats; with_order() where they are not
         return c
 
     return back
+
+
+def with_order(c: Any, in_order: bool) -> Any:
+    """A result whose flags say whether its rows are sorted, where it has such flags."""
+    if not in_order and hasattr(c, "has_canonical_format"):
+        c.has_sorted_indices = c.has_canonical_format = False
+    return c
+
+
+def needs_order(a: Any) -> bool:
+    """Whether results of this kind must be sorted: sparse tensors of torch, and what is on a GPU."""
+    return a.framework is not None or a.back is back_to_torch
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import Sparse, common_dtype, dense, dtype_of, fall_back, give_back, sparse
+from ._arrays import Sparse, common_dtype, dense, dtype_of, fall_back, give_back, needs_order, sparse, with_order
 from ._context import Context, context_of
 from ._errors import InvalidValue, ShapeError, UnsupportedType
 from ._frameworks import BF16, F16, F32, F64, I32, NAMES, Foreign, ResultAt, adopt, operand_at
@@ -222,10 +222,10 @@ def spmm_kept(A: Any, a: Foreign, B: Any, out: Any, alpha: float, beta: float, t
 
 
 def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpose_a: bool = False, transpose_b: bool = False, dtype: Any = None,
-           budget: int | str | None = None, check: bool = True, strict: bool = False, context: Context | None = None) -> Any:
+           budget: int | str | None = None, sorted: bool = True, check: bool = True, strict: bool = False, context: Context | None = None) -> Any:
     """C = op(A) op(B), all sparse, once.
 
-    C has an entry wherever a product falls, also where the products cancel; its rows are sorted.
+    C has an entry wherever a product falls, also where the products cancel; its rows are sorted unless `sorted` is off.
 
     Parameters
     ----------
@@ -237,6 +237,9 @@ def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpos
         Multiply with the transposed matrix.
     budget : int or str, optional
         Bytes that may be held at once, C included, such as ``"2GiB"``; `OutOfMemory` says how many are needed.
+    sorted : bool
+        Columns of C (rows, if it is CSC) ascend. Without it they may come in another order, as they do in SciPy's own product, which is faster where rows of C are
+        short; `has_sorted_indices` and `has_canonical_format` of C tell. There are no repeats. Tensors of torch, and what is on a GPU, are sorted in any case.
     dtype, check, strict, context
         As for `spmv`.
 
@@ -267,8 +270,8 @@ def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpos
     place = a.place(context_of(context, budget))
     first, second = compressed_pair(a, b, t, place, check)
     c_shape = (op_shape(a.shape, transpose_a)[0], op_shape(b.shape, transpose_b)[1])
-    arrays = getattr(_core, f"spgemm_{NAMES[t]}")(place, first, transpose_a, second, transpose_b, a.by_column)
-    return a.back(a.by_column, c_shape, *arrays)
+    *arrays, in_order = getattr(_core, f"spgemm_{NAMES[t]}")(place, first, transpose_a, second, transpose_b, a.by_column, sorted or needs_order(a))
+    return with_order(a.back(a.by_column, c_shape, *arrays), in_order)
 
 
 def compressed_pair(a: Any, b: Any, t: np.dtype, place: Any, check: bool) -> tuple[Any, Any]:
@@ -516,13 +519,16 @@ def plan_sddmm(A: Any, k: int = 32, *, scaled: bool = False, shape: Any = None, 
 
 
 def plan_spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpose_a: bool = False, transpose_b: bool = False, dtype: Any = None, policy: str = "",
-                budget: int | str | None = None, context: Context | None = None) -> SpgemmPlan:
+                budget: int | str | None = None, sorted: bool = True, keep_columns: bool = False, context: Context | None = None) -> SpgemmPlan:
     """A product of two sparse matrices whose symbolic phase is done: `nnz` and `memory` are known before C is made.
 
     Parameters
     ----------
-    A, B, shape_a, shape_b, transpose_a, transpose_b, dtype, budget, context
+    A, B, shape_a, shape_b, transpose_a, transpose_b, dtype, budget, sorted, context
         As for `spgemm`.
+    keep_columns : bool
+        The plan keeps the columns of the first C, four bytes for each of its nonzeros, and copies them into the next ones: only values are computed then. Not for
+        arrays on a GPU.
     policy : str, optional
         A method to use instead of what is chosen: "dense", "hash", …
 
@@ -538,7 +544,8 @@ def plan_spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, tra
     >>> p.nnz, p().nnz
     (61, 61)
     """
-    return SpgemmPlan(A, B, shape_a=shape_a, shape_b=shape_b, transpose_a=transpose_a, transpose_b=transpose_b, dtype=dtype, policy=policy, budget=budget, context=context)
+    return SpgemmPlan(A, B, shape_a=shape_a, shape_b=shape_b, transpose_a=transpose_a, transpose_b=transpose_b, dtype=dtype, policy=policy, budget=budget, sorted=sorted,
+                      keep_columns=keep_columns, context=context)
 
 
 def plan_solve_triangular(A: Any, *, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False, other_side: str = "refuse", right_hand_sides: int = 1,

@@ -8,12 +8,13 @@ and how the plan was made, and it is made again where it arrives. After a fork a
 """
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from . import _core
-from ._arrays import common_dtype, dense, dtype_of, give_back, ready, sparse
+from ._arrays import common_dtype, dense, dtype_of, give_back, needs_order, ready, sparse, with_order
 from ._context import Context, context_of
 from ._errors import Forked, InvalidValue, PlanMismatch, ShapeError, UnsupportedType
 from ._frameworks import BF16, F16, F32, F64, NAMES, ResultAt, dense_at, name_of, operand_at, refuse_capture
@@ -97,6 +98,55 @@ class Result:
         if self.array is not self.target:
             self.target[...] = self.array
         return self.out
+
+
+def _count_unshared() -> int:
+    block = _empty(0)
+    return sys.getrefcount(block)
+
+
+_UNSHARED = _count_unshared()                    # references to what one variable knows; they are counted differently by versions of Python
+
+
+class Recycled:
+    """Memory of large results, used again when the caller has dropped them: to get fresh pages takes up to half as long as the product. Two blocks at most, so
+    that ``C = plan(B)`` in a loop, where the last result lives until the next one is there, takes them in turn."""
+
+    __slots__ = ("_blocks",)
+    LEAST = 4 << 20
+    LINE = 64                                    # results begin with a line of the cache: the library may write them past the caches then
+
+    def __init__(self) -> None:
+        self._blocks: list[np.ndarray] = []      # changed by single calls of methods: threads do not get in each other's way
+
+    def empty(self, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
+        """An array whose numbers are to be written."""
+        size = shape[0] * shape[1] * dtype.itemsize
+        if size < self.LEAST:
+            return _empty(shape, dtype)
+        block = self._take(size + self.LINE)
+        begin = -block.ctypes.data % self.LINE
+        c = block[begin : begin + size].view(dtype).reshape(shape)
+        self._blocks.append(block)
+        return c
+
+    def _take(self, size: int) -> np.ndarray:
+        """A block that no result uses, or a new one; one other is kept."""
+        for _ in range(2):
+            try:
+                block = self._blocks.pop(0)      # no other thread finds it now
+            except IndexError:
+                break
+            if block.size == size and sys.getrefcount(block) == _UNSHARED:
+                return block
+            if block.size == size and len(self._blocks) == 0:
+                self._blocks.append(block)
+                break
+        return _empty(size, np.uint8)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(b.size for b in list(self._blocks))
 
 
 class Plan:
@@ -316,13 +366,14 @@ class SpmvPlan(Plan):
 class SpmmPlan(Plan):
     """C = alpha op(A) B + beta C with dense B and C; made by `plan_spmm`."""
 
-    __slots__ = ("_values_in_place",)
+    __slots__ = ("_values_in_place", "_results")
 
     def __init__(self, A: Any, n: int = 32, *, order: str = "C", shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", expected_calls: float = 100,
                  scale: str = "auto", context: Context | None = None) -> None:
         if order not in ("C", "F"):
             raise InvalidValue(f"order is 'C' (rows contiguous) or 'F' (columns contiguous), not {order!r}")
         self._settings = dict(A=A, n=n, order=order, shape=shape, transpose=transpose, dtype=dtype, policy=policy, expected_calls=expected_calls, scale=scale, context=context)
+        self._results = Recycled()
         self._build()
 
     def _build(self) -> None:
@@ -355,7 +406,7 @@ class SpmmPlan(Plan):
         array of B's kind, or out
         """
         if type(B) is _ndarray and B.ndim == 2 and (out is None and beta == 0.0 or type(out) is _ndarray):
-            c = _empty((self._rows, B.shape[1]), self._dtype) if out is None else out
+            c = self._results.empty((self._rows, B.shape[1]), self._dtype) if out is None else out
             try:
                 self._run(B, c, alpha, beta)
                 return c
@@ -392,6 +443,11 @@ class SpmmPlan(Plan):
 
     run = __call__
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the plan beside the caller's arrays, with the memory of up to two large results, which is used again when they are gone."""
+        return self._plan.nbytes + self._results.nbytes
+
 
 class SpgemmPlan(Plan):
     """C = op(A) op(B), all sparse: the symbolic phase is done; made by `plan_spgemm`."""
@@ -399,9 +455,9 @@ class SpgemmPlan(Plan):
     __slots__ = ("_back", "_by_column", "_matrix")
 
     def __init__(self, A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpose_a: bool = False, transpose_b: bool = False, dtype: Any = None, policy: str = "",
-                 budget: int | str | None = None, context: Context | None = None) -> None:
+                 budget: int | str | None = None, sorted: bool = True, keep_columns: bool = False, context: Context | None = None) -> None:
         self._settings = dict(A=A, B=B, shape_a=shape_a, shape_b=shape_b, transpose_a=transpose_a, transpose_b=transpose_b, dtype=dtype, policy=policy, budget=budget,
-                              context=context)
+                              sorted=sorted, keep_columns=keep_columns, context=context)
         self._build()
 
     def _build(self) -> None:
@@ -414,7 +470,8 @@ class SpgemmPlan(Plan):
         place = a.home(context_of(s["context"], s["budget"], a.device))
         make = getattr(_core, f"SpgemmPlan_{NAMES[self._dtype]}")
         self._by_column, self._back, self._matrix = a.by_column, a.back, a
-        self._plan = make(place, a.compressed(place), s["transpose_a"], b.compressed(place), s["transpose_b"], a.by_column, s["policy"])
+        in_order = s["sorted"] or needs_order(a)
+        self._plan = make(place, a.compressed(place), s["transpose_a"], b.compressed(place), s["transpose_b"], a.by_column, in_order, s["keep_columns"], s["policy"])
         self._rows, self._cols = op_shape(a.shape, s["transpose_a"])[0], op_shape(b.shape, s["transpose_b"])[1]
         self._settle(a, place, self._plan.run)
         self._kept = (a.indptr, a.indices, b.indptr, b.indices, a.data, b.data) if a.device >= 0 else ()
@@ -426,12 +483,12 @@ class SpgemmPlan(Plan):
 
         Returns
         -------
-        sparse matrix of A's kind, sorted, without repeats
+        sparse matrix of A's kind, without repeats; sorted unless the plan was made with ``sorted=False``
         """
         if self._framework is not None:
             return self._matrix.fetch(self._call("run_at", self._stream_now(self._framework)), self.shape)
-        indptr, indices, data = self._call("run")
-        return self._back(self._by_column, self.shape, indptr, indices, data)
+        *arrays, in_order = self._call("run")
+        return with_order(self._back(self._by_column, self.shape, *arrays), in_order)
 
     run = __call__
 

@@ -161,7 +161,7 @@ def _product(A: Any, B: Any, settings: scipy_backend) -> Any:
     t = common_dtype(A.dtype, B.dtype)
     ctx = context_of(settings.context)
     a, b = (sparse(M).in_library_form(t).compressed(ctx._place(-1, 0), settings.check) for M in (A, B))
-    indptr, indices, data = getattr(_core, f"spgemm_{NAMES[t]}")(ctx._place(-1, 0), a, False, b, False, A.format == "csc")
+    indptr, indices, data, _ = getattr(_core, f"spgemm_{NAMES[t]}")(ctx._place(-1, 0), a, False, b, False, A.format == "csc", True)
     index = A._get_index_dtype((A.indptr, A.indices, B.indptr, B.indices), maxval=data.size)
     C = A.__class__((data, indices.astype(index, copy=False), indptr.astype(index, copy=False)), shape=(A.shape[0], B.shape[1]))
     if np.count_nonzero(data) < data.size:

@@ -81,6 +81,7 @@ MUTANTS = [
     spmm("cpu: columns that fill no block", "src/spmm/cpu/multiply_rows.cpp", "for (; j < o.n; ++j)", "for (; j + 1 < o.n; ++j)", filter="*TakeColumnsInBlocks/cpu"),
     spmm("f16: ties go up", "include/tulle/float16.hpp", "magnitude + 0xfffu + (magnitude >> 13 & 1u)", "magnitude + 0x1000u", test="base", filter="Numbers16*"),
     spmm("cpu: the last row of a tile that asks ahead", "src/spmm/cpu/multiply_rows.cpp", "multiply_tile<RegisterBytes, true>(a, first, last, o, streams);", "multiply_tile<RegisterBytes, true>(a, first, last - 1, o, streams);", filter="*SpmmRowsOn.TakeColumnsInBlocks/cpu*"),
+    spmm("cpu: no thread takes the shared pieces of rows", "src/spmm/cpu/multiply_rows.cpp", "multiply_pieces(piece, piece + 1);", "multiply_pieces(piece, piece);", filter="*SpmmRowsOn*/cpu*"),
     spmm("narrow: powers beyond float", "src/matrix/narrow.cpp", "lowest_power, highest_power);", "lowest_power, 900);", test="matrix", filter="*NarrowOn.ScalesRowsThatNeedIt/cpu*"),
     spmm("narrow: as many powers as rows where columns are scaled", "src/matrix/narrow.cpp", "by_columns ? a.cols : a.rows, options.scaling);", "a.rows, options.scaling);", test="matrix", filter="*NarrowOn.ScalesColumns*/cpu*"),
 ]

@@ -1,9 +1,10 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Row by row: a block of columns of a row of C is held in vector registers while the row's nonzeros bring in rows of B.
-// Threads have rows with equal numbers of nonzeros. The library is compiled for any x86-64; the machine is asked when
-// running for its wider vectors.
+// Threads have rows with equal numbers of nonzeros; the last quarter goes in pieces to whoever has time. The library is
+// compiled for any x86-64; the machine is asked when running for its wider vectors.
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -13,6 +14,7 @@
 #include "base/vector.hpp"
 #include "prim/cpu/pieces.hpp"
 #include "prim/merge_path.hpp"
+#include "spmm/cpu/neon_rows.hpp"
 #include "spmm/steps.hpp"
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between functions that are always inlined
@@ -67,6 +69,22 @@ template <int Vectors, int Count, class V, class C>
 // Nonzeros whose rows of B are asked for ahead of their use, where the caches cannot be expected to have them.
 constexpr offset_t ahead = 16;
 
+// Addresses and factors are loaded one nonzero before their products on processors that do not look far enough ahead
+// themselves, and loads wait for the products of some vectors before, so that compilers find registers for all of them.
+#if defined(__aarch64__)
+constexpr bool loads_early = true;
+template <class V, class Products>
+[[gnu::always_inline]] inline void load_after(const V*& from, const Products& products)
+{
+    asm("" : "+r"(from) : "w"(products));
+}
+#else
+constexpr bool loads_early = false;
+template <class V, class Products>
+[[gnu::always_inline]] inline void load_after(const V*&, const Products&)
+{}
+#endif
+
 // A block of columns of `Rows` rows of C that have the same columns in A, from column j on; rows of B are contiguous
 // and loaded once for all of these rows. With two sums even and odd nonzeros are added up apart.
 template <int Rows, int Vectors, int Count, int Sums, bool Ahead, class V, class C>
@@ -74,24 +92,37 @@ template <int Rows, int Vectors, int Count, int Sums, bool Ahead, class V, class
                                                   offset_t j, bool streams)
 {
     using S = Sum<V>;
+    constexpr bool early = loads_early && !Ahead;
+    constexpr int at_a_time = 4;  // vectors that are loaded before their products
     const V* const b = o.b + j;
     const offset_t b_row = o.b_row, begin = a.row_begin[row], length = a.row_begin[row + 1] - begin;
     const V* const value = a.value + begin;
     const index_t* const col = a.col + begin;
     Vector<S, Count> sum[Sums][Rows][Vectors] = {};
+    const V* from = b;
+    S scale[Rows] = {};
+    const auto find = [&](offset_t k) __attribute__((always_inline))
+    {
+        from = b + col[k] * b_row;
+        asm("" : "+r"(from));  // one address for all vectors, where GCC would compute one for each
+        for (int r = 0; r < Rows; ++r) scale[r] = static_cast<S>(value[k + r * length]);
+    };
+    if (early && length > 0) find(0);
     const auto add = [&](Vector<S, Count>(&to)[Rows][Vectors], offset_t k) __attribute__((always_inline))
     {
         if constexpr (Ahead) {
             const V* const later = b + col[k + ahead] * b_row;
             for (std::size_t c = 0; c < Vectors * Count; c += cache_line / sizeof(V)) __builtin_prefetch(later + c);
         }
-        const V* from = b + col[k] * b_row;
-        asm("" : "+r"(from));  // one address for all vectors, where GCC would compute one for each
-        S scale[Rows];
-        for (int r = 0; r < Rows; ++r) scale[r] = static_cast<S>(value[k + r * length]);
+        if constexpr (!early) find(k);
+        const V* here = from;
+        S factor[Rows];
+        for (int r = 0; r < Rows; ++r) factor[r] = scale[r];
+        if constexpr (early) find(k + 1 < length ? k + 1 : k);
         for (int v = 0; v < Vectors; ++v) {
-            const Vector<S, Count> loaded = load<Count>(from + v * Count);
-            for (int r = 0; r < Rows; ++r) to[r][v] += scale[r] * loaded;
+            const Vector<S, Count> loaded = load<Count>(here + v * Count);
+            for (int r = 0; r < Rows; ++r) to[r][v] += factor[r] * loaded;
+            if (early && v % at_a_time == at_a_time - 1 && v + 1 < Vectors) load_after(here, to[Rows - 1][v]);
         }
     };
     offset_t k = 0;
@@ -106,6 +137,24 @@ template <int Rows, int Vectors, int Count, int Sums, bool Ahead, class V, class
             for (int v = 0; v < Vectors; ++v) sum[0][r][v] += sum[1][r][v];
     for (int r = 0; r < Rows; ++r) put_block<Vectors, Count>(o, row + r, j, sum[0][r], streams);
 }
+
+#if defined(__aarch64__)
+// Three rows and eight vectors have a loop of their own (neon_rows.hpp). The nonzeros of the next three rows are asked
+// for: they are four streams, each too short for the processor to foresee.
+template <int Count, class V, class C>
+[[gnu::always_inline]] inline void multiply_three(const CsrView<V>& a, offset_t row, const Operands<V, C>& o,
+                                                  offset_t j, bool streams)
+{
+    const offset_t begin = a.row_begin[row], length = a.row_begin[row + 1] - begin, next = begin + 3 * length;
+    const auto line = [](std::size_t bytes) { return static_cast<offset_t>(cache_line / bytes); };
+    for (offset_t k = 0; k < 3 * length; k += line(sizeof(V))) __builtin_prefetch(a.value + next + k);
+    for (offset_t k = 0; k < length; k += line(sizeof(index_t))) __builtin_prefetch(a.col + next + k);
+    Vector<V, Count> sum[3][8];
+    add_three_rows(a.col + begin, a.value + begin, length, o.b + j, o.b_row * static_cast<offset_t>(sizeof(V)),
+                   reinterpret_cast<V*>(sum));
+    for (int r = 0; r < 3; ++r) put_block<8, Count>(o, row + r, j, sum[r], streams);
+}
+#endif
 
 // One column of one row of C, whatever the strides; added up as in the blocks.
 template <int Sums, class V, class C>
@@ -154,9 +203,11 @@ bool repeats_rows(const CsrView<V>& a, offset_t begin, offset_t end)
 }
 
 // Sums in registers of rows that are multiplied together. Compilers load far ahead of the products: with 24 of 32
-// registers GCC keeps sums in memory.
+// registers GCC keeps sums in memory. The loop for three rows on ARM has that many.
 #if defined(__x86_64__)
 constexpr int most_sums = 12;
+#elif defined(__aarch64__)
+constexpr int most_sums = 24;
 #else
 constexpr int most_sums = 16;
 #endif
@@ -169,6 +220,10 @@ template <int Rows, int Vectors, int Count, int Sums, class V, class C>
     if constexpr (Vectors > 1 && Rows * Vectors * Sums > most_sums) {
         multiply_together<Rows, Vectors / 2, Count, Sums>(a, row, o, j, streams);
         multiply_together<Rows, Vectors / 2, Count, Sums>(a, row, o, j + Vectors / 2 * Count, streams);
+#if defined(__aarch64__)
+    } else if constexpr (Rows == 3 && Vectors == 8) {
+        multiply_three<Count>(a, row, o, j, streams);
+#endif
     } else {
         multiply_block<Rows, Vectors, Count, Sums, false>(a, row, o, j, streams);
     }
@@ -320,14 +375,22 @@ bool writes_past_caches(const CpuQueue& q, const CsrView<V>& a, const Operands<V
 template <class V, class C>
 void multiply_rows(const CpuQueue& q, const CsrView<V>& a, int, const Workspace<V>&, const Operands<V, C>& o)
 {
-    const offset_t steps = prim::steps_per_part(a.rows, a.nonzeros, q.threads), all = a.rows + a.nonzeros;
+    constexpr offset_t pieces_each = 16, own = 12;  // a quarter is for whoever has time: rows of B are not equally far
+    const offset_t pieces = q.threads > 1 ? pieces_each * q.threads : 1, all = a.rows + a.nonzeros,
+                   steps = prim::steps_per_part(a.rows, a.nonzeros, pieces);
     const auto multiply = best_range<V, C>();
     const bool streams = writes_past_caches(q, a, o);
-    prim::each_thread(q, [&](int t) {
-        const auto row_at = [&](offset_t part) {
-            return prim::merge_point(a.row_begin, a.rows, a.nonzeros, std::min(all, part * steps)).row;
+    std::atomic<offset_t> next = own * q.threads;
+    const auto multiply_pieces = [&](offset_t first, offset_t last) {
+        const auto row_at = [&](offset_t piece) {
+            return prim::merge_point(a.row_begin, a.rows, a.nonzeros, std::min(all, piece * steps)).row;
         };
-        multiply(a, row_at(t), row_at(t + 1), o, streams);
+        multiply(a, row_at(first), row_at(last), o, streams);
+    };
+    prim::each_thread(q, [&](int t) {
+        multiply_pieces(own * t, own * (t + 1));
+        for (offset_t piece; (piece = next.fetch_add(1, std::memory_order_relaxed)) < pieces;)
+            multiply_pieces(piece, piece + 1);
     });
 }
 
