@@ -114,6 +114,21 @@ TEST(Arrange, CuthillMcKeeNarrowsTheBand)
     EXPECT_LE(bandwidth(arranged(laplacian<double>(40, 5, 1), false, Order::rcm)), 10);
 }
 
+// Arrays of a symmetric pattern are the graph, others are searched in both directions: the same order.
+TEST(Arrange, TheOrderOfASymmetricPatternIsThatOfTheGraph)
+{
+    const CpuQueue q = Context::cpu(1).host();
+    std::vector<std::tuple<index_t, index_t, double>> entries;
+    for (const auto& [i, j, v] : laplacian<double>(12, 7, 1).entries()) entries.emplace_back(i * 5 % 84, j * 5 % 84, v);
+    const auto a = csr_of<double>(84, 84, entries);
+    CsrView<double> any = a.view();
+    any.sorted = false;
+    const Arrangement direct = arrange(q, a.view(), false, Order::rcm), searched = arrange(q, any, false, Order::rcm);
+    for (index_t i = 0; i < a.rows; ++i) EXPECT_EQ(direct.row.data()[i], searched.row.data()[i]) << i;
+    EXPECT_LE(bandwidth(arranged(a, false, Order::rcm)), 14);
+    EXPECT_GE(bandwidth(a), 60);
+}
+
 class ArrangeOn : public OnBackend {};
 
 // Complete factors of the arranged matrix solve the system, whatever the order; new values too.
