@@ -24,7 +24,7 @@ MUTANTS = [
     mutant("matching: duals of columns are not renewed", "src/factor/matching.hpp", "v_.data()[j] -= shortest - distance_.data()[j];", "", "Arrange.*"),
     mutant("matching: zeros are entries", "src/factor/matching.hpp", "if (cost_.data()[k] < infinite) work", "work", "*StructurallySingular*/c*"),
     mutant("order: neighbours in one direction only", "src/factor/arrange.cpp", "        list.data()[begin[j + 1]++] = i;\n", "        list.data()[begin[j + 1]++] = j;\n", "Arrange.Cuthill*"),
-    mutant("order: every pattern counts as symmetric", "src/factor/arrange.cpp", "if (at == a.row_begin[j + 1] || a.col[at] != i) return false;", "if (at < 0) return false;", "Arrange.Cuthill*"),
+    mutant("order: every pattern counts as symmetric", "src/factor/arrange.cpp", "if (at == a.row_begin[j + 1] || a.col[at] != i) return false;", "if (at < 0) return false;", "Arrange.TheOrder*"),
     mutant("gather: the last entry left out", "src/factor/cuda/gather.cu", "if (i < n) to[i]", "if (i < n - 1) to[i]", ARRANGE),
     mutant("factor update: the arranged matrix keeps its values", "src/factor/factor.cpp", "gather(q, s.arranged->from_matrix, a.value, s.arranged->value.data()); });", "static_cast<void>(q); });", ARRANGE),
     mutant("factor lu: a warp does not wait for the rows it needs", "src/factor/cuda/factorize.cu", "while (load_acquire(done) == 0) {}", "load_acquire(done);", REPRODUCES),
