@@ -263,6 +263,9 @@ struct Features {
     offset_t missing_diagonal = 0;   ///< rows without a diagonal entry, or with a zero there
     offset_t negative_diagonal = 0;  ///< rows with a negative diagonal entry
     offset_t positive_values = 0;    ///< values above zero, the diagonal included; counted on a CPU only
+    /// Part of the values beside the diagonal that stand further from it than a twentieth of the rows: large where the
+    /// unknowns come in no order. Of sampled rows, on a CPU only.
+    double spread = 0;
     Backend backend = Backend::cpu;  ///< where the system is solved
     bool near_null_space = false;    ///< the caller gives one
 };

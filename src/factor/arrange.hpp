@@ -16,7 +16,7 @@ namespace tulle::inline TULLE_ABI::factor {
 // Row i of B is row row[i] of A times row_scale[i], column j is column col[j] times col_scale[j]. On the host.
 struct Arrangement {
     Buffer<index_t> row, col;
-    Buffer<double> row_scale, col_scale;
+    Buffer<double> row_scale, col_scale;  // empty: ones
 };
 
 // ValueError with a row if `match` is asked for and A is structurally singular.
@@ -27,7 +27,7 @@ Arrangement arrange(const CpuQueue& q, const CsrView<V>& a, bool match, Order or
 template <class V>
 struct Gather {
     Buffer<offset_t> index;
-    Buffer<V> scale;
+    Buffer<V> scale;  // empty: ones, on a CPU
     std::size_t bytes() const { return index.bytes() + scale.bytes(); }
 };
 
@@ -49,9 +49,9 @@ struct ArrangedMatrix {
     }
 };
 
-// B without its values, on the host; `a` too.
+// B without its values, on the host; `a` too. `lower`: without the entries right of the diagonal.
 template <class V>
-ArrangedMatrix<V> make_arranged(const CpuQueue& q, const CsrView<V>& a, const Arrangement& by);
+ArrangedMatrix<V> make_arranged(const CpuQueue& q, const CsrView<V>& a, const Arrangement& by, bool lower = false);
 
 // to[i] = scale[i] from[index[i]].
 template <class V>

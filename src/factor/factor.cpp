@@ -14,6 +14,7 @@
 #include <cmath>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/plural.hpp"
 #include "device/placed.hpp"
@@ -87,7 +88,10 @@ template <class Queue, class V>
 ArrangedMatrix<V> upload_arranged(const Queue& q, ArrangedMatrix<V>&& here)
 {
     const auto up = [&]<class T>(const Buffer<T>& b) { return to_queue(q, b.data(), b.size()); };
-    const auto up_gather = [&](const Gather<V>& g) { return Gather<V>{up(g.index), up(g.scale)}; };
+    const auto up_gather = [&](const Gather<V>& g) {
+        const std::vector<V> ones(static_cast<std::size_t>(g.scale.empty() ? g.index.size() : 0), V(1));
+        return Gather<V>{up(g.index), g.scale.empty() ? to_queue(q, ones.data(), g.index.size()) : up(g.scale)};
+    };
     return {here.rows,
             up(here.row_begin),
             up(here.col),
@@ -104,8 +108,9 @@ ArrangedMatrix<V> arrange_on(const Context& ctx, const CsrView<V>& a, const Opti
 {
     const trace::Phase phase{"arrange"};
     const CpuQueue host = ctx.host();
+    const bool lower = o.kind == Kind::ic0 && ctx.backend() == Backend::cpu;
     const auto make = [&](const CsrView<V>& here) {
-        return make_arranged(host, here, arrange(host, here, o.match, o.order));
+        return make_arranged(host, here, arrange(host, here, o.match, o.order), lower);
     };
     return ctx.run([&]<class Queue>(const Queue& q) {
         ArrangedMatrix<V> b;
@@ -115,7 +120,7 @@ ArrangedMatrix<V> arrange_on(const Context& ctx, const CsrView<V>& a, const Opti
             const Csr<V> here = to_host(ctx, a);
             b = upload_arranged(q, make(here.view()));
         }
-        b.value = Buffer<V>(q, a.nonzeros);
+        b.value = Buffer<V>(q, b.col.size());
         b.work = Buffer<V>(q, a.rows);
         gather(q, b.from_matrix, a.value, b.value.data());
         return b;

@@ -116,6 +116,27 @@ offset_t count_positive(const Queue& q, const CsrView<V>& a)
     return found;
 }
 
+constexpr offset_t spread_samples = 1024, far_part = 20;  // rows, and the part of all rows that is far
+
+// Features::spread, of evenly spaced rows of a matrix in the memory of a CPU.
+template <class Queue, class V>
+double find_spread(const Queue&, const CsrView<V>& a)
+{
+    offset_t entries = 0, far = 0;
+    if constexpr (std::is_same_v<Queue, CpuQueue>) {
+        const offset_t samples = std::min<offset_t>(a.rows, spread_samples);
+        for (offset_t s = 0; s < samples; ++s) {
+            const offset_t i = a.rows * s / samples;
+            for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
+                const offset_t distance = std::abs(a.col[k] - i);
+                entries += distance > 0 ? 1 : 0;
+                far += distance * far_part > a.rows ? 1 : 0;
+            }
+        }
+    }
+    return entries == 0 ? 0 : static_cast<double>(far) / static_cast<double>(entries);
+}
+
 }  // namespace
 
 template <class V>
@@ -132,6 +153,7 @@ Features inspect(const Context& ctx, const CsrView<V>& a)
             .missing_diagonal = static_cast<offset_t>(found[2]),
             .negative_diagonal = static_cast<offset_t>(found[3]),
             .positive_values = ctx.run([&](const auto& q) { return count_positive(q, a); }),
+            .spread = ctx.run([&](const auto& q) { return find_spread(q, a); }),
             .backend = ctx.backend()};
 }
 

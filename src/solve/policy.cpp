@@ -166,6 +166,16 @@ constexpr index_t least_multigrid = 1000;
 constexpr index_t small_system = 20'000, large_system = 300'000;
 constexpr offset_t multigrid_cost = 160, multigrid_cost_small = 800;
 
+// Factors of unknowns that come in no order are weak: where most values are far from the diagonal, reverse
+// Cuthill-McKee order took a third to two thirds of the iterations (docs/design/solve.md, "What comes first").
+constexpr double scattered = 0.5;
+
+factor::Order order_for(const Features& f)
+{
+    const bool found = f.backend == Backend::cpu && f.rows >= least_multigrid && f.spread >= scattered;
+    return found ? factor::Order::rcm : factor::Order::natural;
+}
+
 bool needs_positive_definite(Method m)
 {
     return m == Method::cg || m == Method::pipelined_cg || m == Method::chebyshev || m == Method::minres;
@@ -228,7 +238,7 @@ bool begins_with_multigrid(const Features& f, const Recipe& recipe)
 std::vector<Choice> for_positive_definite(const Features& f, const Recipe& recipe)
 {
     const Preconditioner multigrid = f.rows >= least_multigrid ? Preconditioner(Amg{}) : Preconditioner(Jacobi{});
-    const Preconditioner factors = Incomplete{.kind = factor::Kind::ic0};
+    const Preconditioner factors = Incomplete{.kind = factor::Kind::ic0, .order = order_for(f)};
     std::vector<Choice> all{{Method::cg, multigrid, 0, "symmetric with a positive diagonal"},
                             {Method::cg, factors, 0, "incomplete factors where the first was too weak"},
                             {Method::minres, Jacobi{}, 0, "symmetric, perhaps not positive definite"},
@@ -255,8 +265,9 @@ std::vector<Choice> for_general(const Features& f)
     if (f.missing_diagonal > 0)
         return {{Method::bicgstab, matched_factors, 0,
                  "not symmetric, zeros on the diagonal: rows are matched to columns"}};
-    return {{Method::bicgstab, Incomplete{}, 0, "not symmetric"},
-            {Method::gmres, Incomplete{}, 0, "not symmetric, bicgstab failed"},
+    const Incomplete factors{.order = order_for(f)};
+    return {{Method::bicgstab, factors, 0, "not symmetric"},
+            {Method::gmres, factors, 0, "not symmetric, bicgstab failed"},
             {Method::gmres, matched_factors, 0, "factors with fill-in, rows matched to columns"}};
 }
 

@@ -114,6 +114,30 @@ TEST(Arrange, CuthillMcKeeNarrowsTheBand)
     EXPECT_LE(bandwidth(arranged(laplacian<double>(40, 5, 1), false, Order::rcm)), 10);
 }
 
+// Arrays of a symmetric pattern are the graph, others are listed in both directions: the same order, of one triangle
+// too.
+TEST(Arrange, TheOrderOfASymmetricPatternIsThatOfTheGraph)
+{
+    const CpuQueue q = Context::cpu(1).host();
+    std::vector<std::tuple<index_t, index_t, double>> entries;
+    for (const auto& [i, j, v] : laplacian<double>(12, 7, 1).entries()) entries.emplace_back(i * 5 % 84, j * 5 % 84, v);
+    const auto a = csr_of<double>(84, 84, entries);
+    std::erase_if(entries, [](const auto& e) { return std::get<0>(e) < std::get<1>(e); });
+    const auto half = csr_of<double>(84, 84, entries);
+    const auto order_of = [&](CsrView<double> view, bool sorted) {
+        view.sorted = sorted;
+        return arrange(q, view, false, Order::rcm);
+    };
+    const Arrangement direct = order_of(a.view(), true), searched = order_of(a.view(), false);
+    const Arrangement of_half = order_of(half.view(), true);
+    for (index_t i = 0; i < a.rows; ++i) {
+        EXPECT_EQ(direct.row.data()[i], searched.row.data()[i]) << i;
+        EXPECT_EQ(direct.row.data()[i], of_half.row.data()[i]) << i;
+    }
+    EXPECT_LE(bandwidth(arranged(a, false, Order::rcm)), 14);
+    EXPECT_GE(bandwidth(a), 60);
+}
+
 class ArrangeOn : public OnBackend {};
 
 // Complete factors of the arranged matrix solve the system, whatever the order; new values too.

@@ -26,6 +26,7 @@ MUTANTS = [
     mutant("solve: the setup of multigrid is not priced", "src/solve/loop.hpp", "(cost > 0 && done >= cost / looks_in_cost", "(false && done >= cost / looks_in_cost", "Solve.MultigridTakesOver*"),
     mutant("solve: multigrid takes over before the look", "src/solve/loop.hpp", "done >= cost / looks_in_cost &&", "", "Solve.MultigridTakesOver*"),
     mutant("solve: entries right of the diagonal need no mirror image", "src/solve/inspect.cpp", "if (a_.value[at] != V(0)) symmetric_ = false;", ";", "Solve.FeaturesDoNotDepend*"),
+    mutant("solve: the spread counts the diagonal", "src/solve/inspect.cpp", "entries += distance > 0 ? 1 : 0;", "++entries;", "Solve.FactorsOfScattered*"),
     mutant("solve: a price for a preconditioner of the caller", "src/solve/policy.cpp", "c.next_cost = 0;", "", "Solve.PricesTheSetup*"),
     mutant("solve: no candidate after the first", "src/solve/loop.hpp", "return next_ < s_.candidates.size();", "return false;", CANDIDATES),
     mutant("solve: a later solve begins with the first candidate", "src/solve/loop.hpp", "s.failed = !report.converged();", "s.failed = true;", CANDIDATES),

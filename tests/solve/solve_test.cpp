@@ -782,6 +782,37 @@ TEST(Solve, PricesTheSetupOfMultigrid)
     EXPECT_EQ(name(choose(f, {})), "ic0");
 }
 
+// A grid whose points are numbered at random, and in order: the factors of the first are those of another order, on a
+// CPU and where nothing else is asked for.
+TEST(Solve, FactorsOfScatteredUnknownsAreOrdered)
+{
+    const auto name = [](const Choice& c) { return to_text(c.preconditioner); };
+    Features f{.rows = 2000, .nonzeros = 10'000, .symmetric = true, .positive_values = 2000, .spread = 0.6};
+    EXPECT_EQ(name(choose(f, {})), "ic0+rcm");
+    f.symmetric = false;
+    EXPECT_EQ(name(choose(f, {})), "ilu0+rcm");
+    EXPECT_EQ(name(choose(f, {.method = Method::gmres})), "ilu0");
+    for (const Features& other : {Features{.rows = 900, .nonzeros = 5000, .spread = 0.6},
+                                  Features{.rows = 2000, .nonzeros = 10'000, .spread = 0.4},
+                                  Features{.rows = 2000, .nonzeros = 10'000, .spread = 0.6, .backend = Backend::cuda}})
+        EXPECT_EQ(name(choose(other, {})), "ilu0");
+
+    const Context c = Context::cpu(1);
+    const HostCsr<double> regular = grid<double>(40, 0.4);
+    Entries<double> e;
+    const auto at = [](index_t i) { return i * 617 % 1600; };
+    for (const auto& [i, j, v] : regular.entries()) e.emplace_back(at(i), at(j), v);
+    const HostCsr<double> a = csr_of<double>(1600, 1600, e);
+    auto plan = Plan<double>::make(c, a.view()),
+         given = Plan<double>::make(c, a.view(), {.preconditioner = Incomplete{}});
+    EXPECT_EQ(plan.features().spread, 1);
+    EXPECT_EQ(Plan<double>::make(c, regular.view()).features().spread, 0);
+    std::vector<double> x(1600);
+    const Report ordered = plan.solve(right_side(a), x), scattered = given.solve(right_side(a), x);
+    EXPECT_TRUE(ordered.converged() && scattered.converged());
+    EXPECT_LT(ordered.iterations, scattered.iterations);
+}
+
 // Many iterations are expected after the first twenty: multigrid goes on from the x that was reached, and later solves
 // begin with it.
 TEST(Solve, MultigridTakesOverWhereManyIterationsAreExpected)

@@ -9,7 +9,11 @@ template <class V>
 void gather(const CpuQueue& q, const Gather<V>& by, const V* from, V* to)
 {
     prim::each_piece(q, prim::piece_per_thread(q, by.index.size(), 4096), [&](offset_t, offset_t begin, offset_t end) {
-        for (offset_t i = begin; i < end; ++i) to[i] = by.scale.data()[i] * from[by.index.data()[i]];
+        const offset_t* const index = by.index.data();
+        if (by.scale.empty())
+            for (offset_t i = begin; i < end; ++i) to[i] = from[index[i]];
+        else
+            for (offset_t i = begin; i < end; ++i) to[i] = by.scale.data()[i] * from[index[i]];
     });
 }
 
