@@ -83,6 +83,15 @@ inline void mma_m8n8k4(double (&d)[2], double a, double b, const char* file = __
     simt::mma<8, 8, 4, simt::DoubleTile>(&a, &b, d, {file, line});
 }
 
+inline void mma_m16n8k4(double (&d)[4], const double (&a)[2], double b, const char* file = __builtin_FILE(),
+                        int line = __builtin_LINE())
+{
+    double upper[2] = {d[0], d[1]}, lower[2] = {d[2], d[3]};
+    mma_m8n8k4(upper, a[0], b, file, line);
+    mma_m8n8k4(lower, a[1], b, file, line);
+    d[0] = upper[0], d[1] = upper[1], d[2] = lower[0], d[3] = lower[1];
+}
+
 template <Half H>
 void mma_m16n8k8(float (&d)[4], const std::uint32_t (&a)[2], const std::uint32_t (&b)[1],
                  const char* file = __builtin_FILE(), int line = __builtin_LINE())

@@ -57,7 +57,8 @@ constexpr double calls_to_pack = 50;
 
 bool on_gpu(const Limits& limits) { return limits.backend == Backend::cuda; }
 
-bool can_be_panels(const Features& t, const Limits& limits) { return on_gpu(limits) && t.tensor && t.unique; }
+bool can_be_dense(const Features& t, const Limits& limits) { return on_gpu(limits) && t.unique; }
+bool can_be_panels(const Features& t, const Limits& limits) { return can_be_dense(t, limits) && t.tensor; }
 
 double reuse(const Features& t)
 {
@@ -70,9 +71,11 @@ double share_of_columns(const Features& t)
     return all > 0 ? static_cast<double>(t.cost.pairs) / all : 0;
 }
 
+bool has_few_places(const Features& t) { return offset_t{t.rows} * t.cols <= few_places; }
+
 bool is_nearly_dense(const Features& t)
 {
-    if (offset_t{t.rows} * t.cols > few_places) return share_of_columns(t) >= least_share;
+    if (!has_few_places(t)) return share_of_columns(t) >= least_share;
     return share_of_columns(t) >= least_share_of_few && time_of_dense(t) < time_of_rows(t);
 }
 
@@ -156,7 +159,7 @@ Policy dense_for(const Features& t, const Limits& limits)
 {
     const auto blocks = [&](int width) { return panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{width}); };
     const offset_t chunks =
-        ceil_div(t.cols, index_t{t.value_bytes == 2 ? chunk_columns<std::uint16_t> : chunk_columns<float>});
+        ceil_div(offset_t{t.cols} * static_cast<offset_t>(t.value_bytes), offset_t{chunk_columns<std::uint8_t>});
     const int width = t.n > narrowest_panel && blocks(narrowest_panel) >= 4 * limits.multiprocessors
                           ? dense_widths.front()
                           : dense_widths.back();
@@ -165,6 +168,45 @@ Policy dense_for(const Features& t, const Limits& limits)
     while (limits.clusters && parts < most_parts.front() && 2 * parts <= room && chunks >= 2 * parts * least_chunks)
         parts *= 2;
     return {Kernel::dense, 1, OrderKind::natural, width, parts};
+}
+
+// Full precision. Microseconds of the row kernel, a lower estimate: the longest row or, where lines cut it, adding up
+// its pieces; or all bytes of B that nonzeros ask for. Fitted by eye to f32 and 128 columns on an H200
+// (bench/results/spmm-h200-choices.jsonl.gz); doubles take half as long again.
+double time_of_full_rows(const Features& t, const Limits& limits)
+{
+    constexpr double start = 1.75, cut = 2.5, per_piece = 0.08, bytes_per_us = 14e6;
+    const int piece = piece_for(t, limits);
+    const double longest =
+        piece > 0 ? cut + per_piece * static_cast<double>(t.longest / piece) : time_of_rows(t) - start;
+    const double bytes = static_cast<double>(t.nonzeros) * t.n * static_cast<double>(t.value_bytes);
+    return start + std::max(longest * (t.value_bytes == 8 ? 1.5 : 1), bytes / bytes_per_us);
+}
+
+// Reasoned: three products of tf32 numbers for one, or one of doubles, for a block's 64 rows, 32 columns of C and a
+// column of the matrix.
+double time_of_full_dense(const Features& t, const Limits& limits)
+{
+    constexpr double start = 2.5, column_f32 = 0.006, column_f64 = 0.014;
+    const Policy p = dense_for(t, limits);
+    const offset_t blocks = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{p.width}) * p.parts,
+                   rounds = ceil_div(blocks, offset_t{limits.multiprocessors}) * (p.width / narrowest_panel);
+    const double column = t.value_bytes == 8 ? column_f64 : column_f32;
+    return start + column * t.cols / p.parts * static_cast<double>(rounds);
+}
+
+// Whether the dense kernel is worth its memory and faster than rows, if panels use such a share of the rows of B.
+bool wants_full_dense(const Features& t, const Limits& limits, double share)
+{
+    return (t.value_bytes < 8 || limits.double_tensor) &&
+           share >= (has_few_places(t) ? least_share_of_few : least_share) &&
+           time_of_full_dense(t, limits) < time_of_full_rows(t, limits);
+}
+
+// The most that share_of_columns() can be.
+double most_share(const Features& t)
+{
+    return static_cast<double>(t.nonzeros) / std::max(1.0, static_cast<double>(panels_of(t)) * t.cols);
 }
 
 }  // namespace
@@ -179,20 +221,21 @@ Policy policy_of(Kernel kernel, const Features& t, const Limits& limits)
 
 bool wants_cost(const Features& t, const Limits& limits)
 {
-    return can_be_panels(t, limits) && t.n >= least_columns && t.expected_calls >= calls_to_pack && t.nonzeros > 0;
+    return can_be_dense(t, limits) && t.n >= least_columns && t.expected_calls >= calls_to_pack && t.nonzeros > 0 &&
+           (t.tensor || wants_full_dense(t, limits, most_share(t)));
 }
 
 Choice choose(const Features& t, const Limits& limits)
 {
     const Policy rows = policy_of(Kernel::rows, t, limits);
     if (!on_gpu(limits)) return {rows, "a CPU multiplies row by row"};
-    if (!t.tensor) return {rows, "products in full precision are not for tensor cores"};
     if (!t.unique) return {rows, "positions stored twice do not fit tiles"};
     if (t.n < least_columns) return {rows, concat("B has ", t.n, " columns, too few for tensor cores")};
     if (t.expected_calls < calls_to_pack) return {rows, "used too seldom to pack panels"};
-    if (is_nearly_dense(t))
+    if (t.tensor ? is_nearly_dense(t) : wants_full_dense(t, limits, share_of_columns(t)))
         return {dense_for(t, limits),
                 concat("a panel needs ", fixed(100 * share_of_columns(t), 0), " % of the rows of B")};
+    if (!t.tensor) return {rows, "products in full precision are for tensor cores only if a matrix is nearly dense"};
     const std::string share = concat("a row of B serves ", fixed(reuse(t), 2), " nonzeros of a panel");
     if (reuse(t) < least_reuse(t)) return {rows, concat(share, ", too few")};
     if (is_small(t, limits)) return {rows, "so few and short rows are done at once"};
@@ -206,7 +249,7 @@ std::vector<Policy> candidates(const Features& t, const Limits& limits)
     else
         for (const int lanes : lane_counts)
             for (const int piece : pieces) all.push_back({Kernel::rows, lanes, OrderKind::natural, 0, 1, piece});
-    if (can_be_panels(t, limits))
+    if (can_be_dense(t, limits))
         for (const int width : dense_widths)
             for (const int parts : most_parts)
                 if (parts == 1 || limits.clusters) all.push_back({Kernel::dense, 1, OrderKind::natural, width, parts});
