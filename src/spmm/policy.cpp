@@ -44,8 +44,12 @@ constexpr double least_share = 0.6, least_share_of_few = 0.3;
 // Measured: microseconds of a small matrix, whose rows or blocks all run at once.
 constexpr double time_of_rows(const Features& t) { return 1.75 + 0.062 * static_cast<double>(t.longest); }
 constexpr double time_of_dense(const Features& t) { return 2 + 0.0035 * t.cols; }
-// Measured: chunks of columns that are worth a block of a dense matrix, two stages of its kernel.
+// Measured: chunks of columns that are worth a block of a dense matrix, two stages of its kernel. In full precision,
+// where a stage takes longer, any are worth one of four blocks.
 constexpr offset_t least_chunks = 16;
+// … and from so many columns on eight blocks where there is room for four (512 x 2048: 15.5 us, not 17.7).
+constexpr index_t many_columns = 2048;
+constexpr offset_t chunks_of_part(const Features& t, int parts) { return t.tensor || parts > 4 ? least_chunks : 1; }
 // A small matrix of short rows is done before a panel's stages have begun to come in.
 constexpr offset_t short_row = 48;
 // Reasoned: so many columns in B, below which a tensor core computes mostly padding.
@@ -164,34 +168,40 @@ Policy dense_for(const Features& t, const Limits& limits)
                           ? dense_widths.front()
                           : dense_widths.back();
     const offset_t room = limits.multiprocessors / std::max(offset_t{1}, blocks(width));
+    const auto has_room = [&](int parts) {
+        const bool twice = !t.tensor && parts == most_parts.front() && t.cols >= many_columns;
+        return parts <= room * (twice ? 2 : 1);
+    };
     int parts = 1;
-    while (limits.clusters && parts < most_parts.front() && 2 * parts <= room && chunks >= 2 * parts * least_chunks)
+    while (limits.clusters && parts < most_parts.front() && has_room(2 * parts) &&
+           chunks >= 2 * parts * chunks_of_part(t, 2 * parts))
         parts *= 2;
     return {Kernel::dense, 1, OrderKind::natural, width, parts};
 }
 
-// Full precision. Microseconds of the row kernel, a lower estimate: the longest row or, where lines cut it, adding up
-// its pieces; or all bytes of B that nonzeros ask for. Fitted by eye to f32 and 128 columns on an H200
+// Full precision. Microseconds of the row kernel: the longest row or, where lines cut it, adding up its pieces; or all
+// bytes of B that nonzeros ask for. Fitted by eye to f32 and 128 columns on an H200
 // (bench/results/spmm-h200-choices.jsonl.gz); doubles take half as long again.
 double time_of_full_rows(const Features& t, const Limits& limits)
 {
-    constexpr double start = 1.75, cut = 2.5, per_piece = 0.08, bytes_per_us = 14e6;
+    constexpr double start = 1.75, cut = 2.5, a_piece = 0.1, bytes_per_us = 8e6;
     const int piece = piece_for(t, limits);
-    const double longest =
-        piece > 0 ? cut + per_piece * static_cast<double>(t.longest / piece) : time_of_rows(t) - start;
+    const double longest = piece > 0 ? cut + a_piece * static_cast<double>(t.longest / piece) : time_of_rows(t) - start;
     const double bytes = static_cast<double>(t.nonzeros) * t.n * static_cast<double>(t.value_bytes);
     return start + std::max(longest * (t.value_bytes == 8 ? 1.5 : 1), bytes / bytes_per_us);
 }
 
-// Reasoned: three products of tf32 numbers for one, or one of doubles, for a block's 64 rows, 32 columns of C and a
-// column of the matrix.
+// Microseconds of the dense kernel, for a column of the matrix beside 64 rows and 32 columns of C. Measured on an H200
+// (docs/experiments/spmm.md) before products were rearranged: 0.0175 for both types. Clusters of four do not fill all
+// multiprocessors: where they should, some have two blocks.
 double time_of_full_dense(const Features& t, const Limits& limits)
 {
-    constexpr double start = 2.5, column_f32 = 0.006, column_f64 = 0.014;
+    constexpr double start = 2, column_f32 = 0.015, column_f64 = 0.016, filled = 0.85, two_blocks = 1.75;
     const Policy p = dense_for(t, limits);
     const offset_t blocks = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{p.width}) * p.parts,
                    rounds = ceil_div(blocks, offset_t{limits.multiprocessors}) * (p.width / narrowest_panel);
-    const double column = t.value_bytes == 8 ? column_f64 : column_f32;
+    const bool crowded = p.parts >= 4 && static_cast<double>(blocks) > filled * limits.multiprocessors;
+    const double column = (t.value_bytes == 8 ? column_f64 : column_f32) * (crowded ? two_blocks : 1);
     return start + column * t.cols / p.parts * static_cast<double>(rounds);
 }
 

@@ -204,10 +204,14 @@ TEST(SpmmPolicy, DenseInFullPrecisionWhereItIsFaster)
     };
     const auto dense = [](int width, int parts) { return Policy{Kernel::dense, 1, OrderKind::natural, width, parts}; };
     EXPECT_EQ(choice(2048, 512, 0.5, 4), dense(32, 1)) << "pruned weights";
-    EXPECT_EQ(choice(512, 2048, 0.3, 4), dense(32, 4));
-    EXPECT_EQ(choice(25, 10'500, 0.49, 4), dense(32, 8)) << "netlib_fit2d";
+    EXPECT_EQ(choice(512, 2048, 0.3, 4), dense(32, 8)) << "two blocks a multiprocessor";
+    EXPECT_EQ(choice(1000, 2048, 0.3, 4), dense(32, 2));
+    EXPECT_EQ(choice(25, 10'500, 0.49, 4).kernel, Kernel::rows) << "netlib_fit2d";
     EXPECT_EQ(choice(25, 10'500, 0.49, 8), dense(32, 8));
-    EXPECT_EQ(choice(66, 66, 1, 8), dense(32, 1)) << "bcsstk02";
+    EXPECT_EQ(choice(66, 66, 1, 8), dense(32, 4)) << "bcsstk02";
+    EXPECT_EQ(choice(183, 183, 0.2, 4), dense(32, 4));
+    EXPECT_EQ(choice(512, 512, 0.3, 4), dense(32, 4)) << "pruned weights";
+    EXPECT_EQ(choice(512, 512, 0.1, 4).kernel, Kernel::rows) << "crowded clusters of four";
     EXPECT_EQ(choice(66, 66, 1, 8, {Backend::cuda, 132, true, false}).kernel, Kernel::rows) << "no such tensor cores";
     EXPECT_EQ(choice(66, 66, 1, 8, cpu).kernel, Kernel::rows);
     EXPECT_EQ(choice(1000, 1000, 0.02, 4).kernel, Kernel::rows) << "G45: short rows";

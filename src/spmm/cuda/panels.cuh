@@ -68,8 +68,9 @@ struct Tile<float> {  // tf32
 
 // In place of float: its products have nearly the accuracy of float. A number is the sum of a big tf32 number, itself
 // rounded, and a small one, what is left; big * big is added up beside small * big + big * small. The small one is kept
-// 2^13 times as large: what is left of a number has at most 12 bits, and those of the smallest, subnormal, number fit.
-// Where that overflows, for numbers from 2^126 on, sums are not finite and added up again.
+// 2^13 times as large, so that it is subnormal for subnormal numbers only. Where that overflows, for numbers from 2^126
+// on, sums are not finite and added up again. Integers round a number, in less time than a conversion takes: what is
+// left has at most 12 bits, of which 11 stay, and a NaN, which its big part may lose, is in the small one.
 struct Split {
     float value;
 };
@@ -77,10 +78,12 @@ constexpr float small_scale = 0x1p13f;
 
 template <>
 struct Tile<Split> : Tile<float> {
+    static constexpr std::uint32_t beyond = 0x1fff;  // bits that tf32 does not have
+    __device__ static std::uint32_t word(std::uint32_t stored) { return (stored + (beyond + 1) / 2) & ~beyond; }
     __device__ static std::uint32_t small(std::uint32_t stored)
     {
-        const float value = __builtin_bit_cast(float, stored);
-        return to_tf32((value - Tile<float>::factor(value)) * small_scale);
+        const float left = __builtin_bit_cast(float, stored) - __builtin_bit_cast(float, word(stored));
+        return __builtin_bit_cast(std::uint32_t, left * small_scale) & ~beyond;
     }
     __device__ static float factor(Split number) { return number.value; }
 };
@@ -284,30 +287,49 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
     for (int t = 0; t < Columns / 8; t += 4) {
         const Piece* from = chunk + row * S::row_pieces + T::piece<S::row_pieces>(row, t * 2 + lane / 4);
         const Piece upper = from[0], lower = from[4 * S::row_pieces];
+        std::uint32_t big_b[4][2], small_b[4][2];
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            const std::uint32_t big_b[2] = {T::word(upper.word[i]), T::word(lower.word[i])},
-                                small_b[2] = {T::small(upper.word[i]), T::small(lower.word[i])};
-            T::multiply(sums.small[t + i], small, big_b);
-            T::multiply(sums.value[t + i], big, big_b);
-            T::multiply(sums.small[t + i], big, small_b);
+            big_b[i][0] = T::word(upper.word[i]), big_b[i][1] = T::word(lower.word[i]);
+            small_b[i][0] = T::small(upper.word[i]), small_b[i][1] = T::small(lower.word[i]);
         }
+        // One kind of product after the other: none waits for the one just ahead.
+#pragma unroll
+        for (int i = 0; i < 4; ++i) T::multiply(sums.small[t + i], small, big_b[i]);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) T::multiply(sums.value[t + i], big, big_b[i]);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) T::multiply(sums.small[t + i], big, small_b[i]);
     }
 }
 
-// The same with doubles.
+// The tiles of a warp's slab in all chunks of a stage that its group has, of doubles: two or four chunks at once,
+// because products of four columns alone leave half of a tensor core unused.
 template <class S, int Columns>
-__device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int lane, Sums<double, Columns>& sums)
+__device__ inline void multiply_stage(const Piece* stage, int slab, int lane, Sums<double, Columns>& sums)
 {
-    const Two<double> both = __builtin_bit_cast(Two<double>, tile);
+    constexpr int count = S::chunks / S::groups;
     const int row = lane % 4;
+    const Piece* first = stage + group_of_warp() * S::chunk_pieces;
+    double a[count][2], b[2][count];
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+        const Piece& tile = first[i * S::groups * S::chunk_pieces + S::tiles_at + slab * 32 + lane];
+        const auto both = __builtin_bit_cast(Two<double>, tile);
+        a[i][0] = both.value[0], a[i][1] = both.value[1];
+    }
 #pragma unroll
     for (int t = 0; t < Columns / 8; t += 2) {
-        const auto b =
-            __builtin_bit_cast(Two<double>,
-                               chunk[row * S::row_pieces + Tile<double>::piece<S::row_pieces>(row, t * 4 + lane / 4)]);
-        mma_m16n8k4(sums.value[t], both.value, b.value[0]);
-        mma_m16n8k4(sums.value[t + 1], both.value, b.value[1]);
+        const int piece = row * S::row_pieces + Tile<double>::piece<S::row_pieces>(row, t * 4 + lane / 4);
+#pragma unroll
+        for (int i = 0; i < count; ++i) {
+            const auto both = __builtin_bit_cast(Two<double>, first[i * S::groups * S::chunk_pieces + piece]);
+            b[0][i] = both.value[0], b[1][i] = both.value[1];
+        }
+#pragma unroll
+        for (int k = 0; k < 2; ++k)
+            if constexpr (count == 4) mma_m16n8k16(sums.value[t + k], a, b[k]);
+            else mma_m16n8k8(sums.value[t + k], a, b[k]);
     }
 }
 
@@ -339,13 +361,15 @@ __device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S
         each_step(step);
         end_copy_group();
         const Piece* stage = stages + out * S::stage_pieces;
+        if constexpr (std::is_same_v<V, double>) multiply_stage<S>(stage, slab, lane, sums);
+        else
 #pragma unroll
-        for (int i = 0; i < S::chunks; i += S::groups) {
-            const int c = S::groups > 1 ? i + group_of_warp() : i;
-            if (source.whole || source.has(step * S::chunks + c, slab))
-                multiply_tile<S>(stage[c * S::chunk_pieces + S::tiles_at + slab * 32 + lane],
-                                 stage + c * S::chunk_pieces, lane, sums);
-        }
+            for (int i = 0; i < S::chunks; i += S::groups) {
+                const int c = S::groups > 1 ? i + group_of_warp() : i;
+                if (source.whole || source.has(step * S::chunks + c, slab))
+                    multiply_tile<S>(stage[c * S::chunk_pieces + S::tiles_at + slab * 32 + lane],
+                                     stage + c * S::chunk_pieces, lane, sums);
+            }
         out = out == S::depth - 1 ? 0 : out + 1;
         in = in == S::depth - 1 ? 0 : in + 1;
     }
