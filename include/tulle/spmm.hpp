@@ -21,8 +21,8 @@
 ///
 /// Float with Math::exact: the kernel for nearly dense matrices on a GPU (Kernel::dense) computes a product as three of
 /// tf32 numbers. With k products in a row, an entry of C is within (2^-21 + (k + 4) 2^-23) of the sum of the products'
-/// absolute values, because tensor cores truncate sums; all other kernels keep (k + 4) 2^-24. `Options::force` with
-/// Kernel::rows asks for those.
+/// absolute values, because tensor cores truncate sums; all other kernels keep (k + 4) 2^-24. Subnormal numbers
+/// count there as if they were up to 3 * 2^-149 away. `Options::force` with Kernel::rows asks for those kernels.
 ///
 /// Arrays are in the memory of the context (tulle/transfer.hpp copies them there). As in the BLAS, C is not read if
 /// beta == 0, and neither A nor B if alpha == 0: then C = beta C, also where A or B have NaN or infinities. Offsets of
@@ -252,7 +252,7 @@ struct Options {
     Math math = Math::exact;              ///< arithmetic of the products
     std::optional<OrderKind> order = {};  ///< order of the rows of panels; none: the one that costs least
     /// Rows on a GPU: nonzeros of a segment (Policy::piece), which decides in which order a long row is summed; none:
-    /// by the row lengths.
+    /// by the row lengths. If set, nearly dense matrices of float (Math::exact) and double are multiplied by rows too.
     std::optional<int> piece = {};
     /// Tiles: those with more than this fraction of nonzeros are dense; none: what costs least, panel by panel.
     std::optional<double> delta = {};

@@ -35,7 +35,7 @@ MUTANTS = [
     spmm("dense: sums are added up before all are there", "src/spmm/cuda/multiply_dense.cu", "    arrive_in_cluster();\n    wait_for_cluster();\n    write_share", "    write_share", filter="*SplitDense*/cuda*", seeds=[1, 2, 3]),
     spmm("dense: a group too few is added", "src/spmm/cuda/multiply_dense.cu", "group < S::groups - 1; ++group)", "group < S::groups - 2; ++group)", filter="*SplitDense*/cuda*"),
     spmm("dense: another block's share", "src/spmm/cuda/multiply_dense.cu", "const int number = part * share + i,", "const int number = i,", filter="*SplitDense*/cuda*"),
-    spmm("full precision: a product of a small part is left out", "src/spmm/cuda/panels.cuh", "            T::multiply(sums.small[t + i], small, big_b);\n", "", filter=FULL),
+    spmm("full precision: a product of a small part is left out", "src/spmm/cuda/panels.cuh", "T::multiply(sums.small[t + i], small, big_b[i]);", "static_cast<void>(small);", filter=FULL),
     spmm("full precision: small parts of subnormal numbers lose bits", "src/spmm/cuda/panels.cuh", "constexpr float small_scale = 0x1p13f;", "constexpr float small_scale = 1;", filter="*SplitNumbersOfAnySize/cuda*"),
     spmm("full precision: what overflows is added up from rounded numbers", "src/spmm/cuda/panels.cuh", "factor(Split number) { return number.value; }", "factor(Split number) { return Tile<float>::factor(number.value); }", filter="*SplitNumbersOfAnySize/cuda*"),
     spmm("full precision: columns of doubles as those of f16", "src/spmm/cuda/panels.cuh", "return t / 2 * 16 + (lane % 4 * 2 + c) * 2 + t % 2;", "return t * 8 + lane % 4 * 2 + c;", filter=FULL),
