@@ -137,7 +137,11 @@ private:
     double share_of_row(index_t i, const std::vector<double>& got) const
     {
         constexpr bool tensor_cores = sizeof(V) < 8;  // some contender may use them
-        const error_bound::Rounding rounding = error_bound::rounding_of<V, Result>(tensor_cores, tf32);
+        using error_bound::Operands;
+        const error_bound::Rounding rounding =
+            error_bound::rounding_of<V, Result>(tensor_cores, tf32             ? Operands::tf32
+                                                              : sizeof(V) == 4 ? Operands::split
+                                                                               : Operands::whole);
         double worst = 0;
         for (index_t j = 0; j < n; ++j) {
             long double sum = 0, magnitude = 0, products = 0;

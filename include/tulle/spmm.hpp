@@ -19,6 +19,11 @@
 /// | float             | float              | float; with Options::math = Math::tf32 products of tf32 numbers   |
 /// | Float16, Bfloat16 | the same, or float | float, rounded once                                               |
 ///
+/// Float with Math::exact: the kernel for nearly dense matrices on a GPU (Kernel::dense) computes a product as three of
+/// tf32 numbers. With k products in a row, an entry of C is within (2^-21 + (k + 4) 2^-23) of the sum of the products'
+/// absolute values, because tensor cores truncate sums; all other kernels keep (k + 4) 2^-24. Subnormal numbers
+/// count there as if they were up to 3 * 2^-149 away. `Options::force` with Kernel::rows asks for those kernels.
+///
 /// Arrays are in the memory of the context (tulle/transfer.hpp copies them there). As in the BLAS, C is not read if
 /// beta == 0, and neither A nor B if alpha == 0: then C = beta C, also where A or B have NaN or infinities. Offsets of
 /// 32 bits (Csr32View) are widened once and kept by the plan. A row of C depends on the rows of B that its nonzeros
@@ -153,7 +158,7 @@ TULLE_API OrderKind parse_order(std::string_view name);
 
 /// Arithmetic of the products.
 enum class Math {
-    exact,  ///< products and sums in the type of the sums
+    exact,  ///< products and sums with the accuracy of the type of the sums; see above for float
     tf32,   ///< values of A and B are rounded to tf32 (11 bits) first; for float on tensor cores
 };
 
@@ -161,7 +166,7 @@ enum class Math {
 enum class Kernel {
     rows,    ///< lanes of a GPU, or a vector of a CPU, walk a row of op(A) and hold some columns of C
     panels,  ///< GPU: 64 rows share the rows of B that they fetch, multiplied in 16-row tiles on tensor cores
-    dense,   ///< GPU: panels with all columns and all tiles, for nearly dense matrices
+    dense,   ///< GPU: panels with all columns and all tiles, for nearly dense matrices, in full precision too
     tiles,  ///< as in the paper: dense tiles of 32 x 32 on tensor cores (CPU: plain loops), the rest by rows; if forced
 };
 
@@ -201,6 +206,7 @@ struct Limits {
     Backend backend = Backend::cpu;  ///< CPU or GPU
     int multiprocessors = 132;       ///< of the GPU
     bool clusters = true;            ///< the GPU has thread-block clusters (since sm_90)
+    bool double_tensor = true;       ///< its tensor cores multiply doubles at full speed (sm_80, sm_90, sm_100)
 };
 
 /// A policy and the reason for it.
@@ -246,7 +252,7 @@ struct Options {
     Math math = Math::exact;              ///< arithmetic of the products
     std::optional<OrderKind> order = {};  ///< order of the rows of panels; none: the one that costs least
     /// Rows on a GPU: nonzeros of a segment (Policy::piece), which decides in which order a long row is summed; none:
-    /// by the row lengths.
+    /// by the row lengths. If set, nearly dense matrices of float (Math::exact) and double are multiplied by rows too.
     std::optional<int> piece = {};
     /// Tiles: those with more than this fraction of nonzeros are dense; none: what costs least, panel by panel.
     std::optional<double> delta = {};

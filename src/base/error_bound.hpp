@@ -33,16 +33,21 @@ struct Rounding {
     long double least_result = 0;  // … and the absolute one where that is subnormal
 };
 
+// How numbers come to tensor cores: as they are, rounded to the 11 bits of tf32, or split into two such numbers, of
+// whose four products the smallest is left out: a number loses 2^-23 of itself, a product 2^-22 more.
+enum class Operands { whole, tf32, split };
+
 // Numbers of type V, results of type C; sums of 16-bit numbers are in float. Tensor cores may lose a bit with every
 // addition.
 template <class V, class C = V>
-constexpr Rounding rounding_of(bool tensor_cores = false, bool tf32_operands = false)
+constexpr Rounding rounding_of(bool tensor_cores = false, Operands operands = Operands::whole)
 {
     constexpr bool wide = std::is_same_v<V, double>;
     Rounding r{.unit = (wide ? 0x1p-53L : 0x1p-24L) * (tensor_cores ? 2 : 1),
                .least = wide ? static_cast<long double>(std::numeric_limits<double>::denorm_min())
                              : static_cast<long double>(std::numeric_limits<float>::denorm_min())};
-    if (tf32_operands) r.operands = 0x1p-10L;  // two numbers rounded to 11 bits
+    if (operands == Operands::tf32) r.operands = 0x1p-10L;  // two numbers rounded to 11 bits
+    if (operands == Operands::split) r.operands = 0x1p-21L;
     if (std::is_same_v<C, Float16>) r.result = 0x1.03p-11L, r.least_result = 0x1p-25L;
     if (std::is_same_v<C, Bfloat16>) r.result = 0x1.03p-8L;
     return r;

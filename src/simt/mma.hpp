@@ -83,6 +83,28 @@ inline void mma_m8n8k4(double (&d)[2], double a, double b, const char* file = __
     simt::mma<8, 8, 4, simt::DoubleTile>(&a, &b, d, {file, line});
 }
 
+template <int Parts>
+void mma_m16n8_in_parts(double (&d)[4], const double (&a)[Parts][2], const double (&b)[Parts], const char* file,
+                        int line)
+{
+    double upper[2] = {d[0], d[1]}, lower[2] = {d[2], d[3]};
+    for (int i = 0; i < Parts; ++i) {
+        mma_m8n8k4(upper, a[i][0], b[i], file, line);
+        mma_m8n8k4(lower, a[i][1], b[i], file, line);
+    }
+    d[0] = upper[0], d[1] = upper[1], d[2] = lower[0], d[3] = lower[1];
+}
+inline void mma_m16n8k8(double (&d)[4], const double (&a)[2][2], const double (&b)[2],
+                        const char* file = __builtin_FILE(), int line = __builtin_LINE())
+{
+    mma_m16n8_in_parts(d, a, b, file, line);
+}
+inline void mma_m16n8k16(double (&d)[4], const double (&a)[4][2], const double (&b)[4],
+                         const char* file = __builtin_FILE(), int line = __builtin_LINE())
+{
+    mma_m16n8_in_parts(d, a, b, file, line);
+}
+
 template <Half H>
 void mma_m16n8k8(float (&d)[4], const std::uint32_t (&a)[2], const std::uint32_t (&b)[1],
                  const char* file = __builtin_FILE(), int line = __builtin_LINE())

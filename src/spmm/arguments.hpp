@@ -31,6 +31,7 @@ inline Limits limits_of(const Context& ctx)
     const cuda::DeviceLimits device = cuda::device_limits(ctx);
     limits.multiprocessors = device.multiprocessors;
     limits.clusters = device.cluster_blocks > 1;
+    limits.double_tensor = device.compute == 80 || device.compute == 90 || device.compute == 100;
     return limits;
 }
 

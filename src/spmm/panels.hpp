@@ -3,9 +3,9 @@
 // op(A) for tensor cores: panels of 64 rows, taken in any order, each with the list of its distinct columns, so that a
 // row of B is fetched once for all 64. A panel is four slabs of 16 rows. Its columns are grouped by which slabs use
 // them (a mask of four bits, in the order of a Gray code, so that neighbours differ in one slab) and cut into chunks of
-// 16 (8 for tf32, whose fragments are half as deep). What a slab has in a chunk is a tile: 16 x 16 numbers (16 x 8 for
-// tf32) as the lanes of a warp hold them, 16 bytes each; slabs without nonzeros there have no tile. Long panels are cut
-// into units of chunks, whose sums are added up in their order.
+// 16 (8 for floats, 4 for doubles, whose fragments are less deep). What a slab has in a chunk is a tile: 16 x 16
+// numbers (16 x 8, 16 x 4) as the lanes of a warp hold them, 16 bytes each; slabs without nonzeros there have no tile.
+// Long panels are cut into units of chunks, whose sums are added up in their order.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline constexpr int narrowest_panel = 32, widest_panel = 128;
 
 // Columns of a chunk, and values of a tile that one lane of a warp holds.
 template <class V>
-inline constexpr int chunk_columns = sizeof(V) == 2 ? 16 : 8;
+inline constexpr int chunk_columns = static_cast<int>(32 / sizeof(V));
 template <class V>
 inline constexpr int values_per_lane = slab_rows* chunk_columns<V> / 32;
 
@@ -54,11 +54,11 @@ constexpr int gray_rank(unsigned mask)
 }
 
 // A chunk: its columns, and the tiles of the slabs that use them.
-template <class V>
-struct alignas(16) Chunk {
-    index_t col[chunk_columns<V>];  // -1: padding, last
-    std::uint32_t first;            // its first tile
-    std::uint32_t slabs;            // mask of those that have a tile, in their order
+template <int Columns>
+struct alignas(16) ChunkOf {
+    index_t col[Columns];  // -1: padding, last
+    std::uint32_t first;   // its first tile
+    std::uint32_t slabs;   // mask of those that have a tile, in their order
     std::uint32_t unused[2];
 
     constexpr bool has(int slab) const { return (slabs >> slab & 1u) != 0; }
@@ -69,6 +69,8 @@ struct alignas(16) Chunk {
         return tile;
     }
 };
+template <class V>
+using Chunk = ChunkOf<chunk_columns<V>>;
 
 // Chunks that one block multiplies. Where a panel has several units, their sums go to slots and the last unit to finish
 // adds them up.

@@ -44,8 +44,12 @@ constexpr double least_share = 0.6, least_share_of_few = 0.3;
 // Measured: microseconds of a small matrix, whose rows or blocks all run at once.
 constexpr double time_of_rows(const Features& t) { return 1.75 + 0.062 * static_cast<double>(t.longest); }
 constexpr double time_of_dense(const Features& t) { return 2 + 0.0035 * t.cols; }
-// Measured: chunks of columns that are worth a block of a dense matrix, two stages of its kernel.
+// Measured: chunks of columns that are worth a block of a dense matrix, two stages of its kernel. In full precision,
+// where a stage takes longer, any are worth one of four blocks.
 constexpr offset_t least_chunks = 16;
+// … and from so many columns on eight blocks where there is room for four (512 x 2048: 15.5 us, not 17.7).
+constexpr index_t many_columns = 2048;
+constexpr offset_t chunks_of_part(const Features& t, int parts) { return t.tensor || parts > 4 ? least_chunks : 1; }
 // A small matrix of short rows is done before a panel's stages have begun to come in.
 constexpr offset_t short_row = 48;
 // Reasoned: so many columns in B, below which a tensor core computes mostly padding.
@@ -57,7 +61,8 @@ constexpr double calls_to_pack = 50;
 
 bool on_gpu(const Limits& limits) { return limits.backend == Backend::cuda; }
 
-bool can_be_panels(const Features& t, const Limits& limits) { return on_gpu(limits) && t.tensor && t.unique; }
+bool can_be_dense(const Features& t, const Limits& limits) { return on_gpu(limits) && t.unique; }
+bool can_be_panels(const Features& t, const Limits& limits) { return can_be_dense(t, limits) && t.tensor; }
 
 double reuse(const Features& t)
 {
@@ -70,9 +75,11 @@ double share_of_columns(const Features& t)
     return all > 0 ? static_cast<double>(t.cost.pairs) / all : 0;
 }
 
+bool has_few_places(const Features& t) { return offset_t{t.rows} * t.cols <= few_places; }
+
 bool is_nearly_dense(const Features& t)
 {
-    if (offset_t{t.rows} * t.cols > few_places) return share_of_columns(t) >= least_share;
+    if (!has_few_places(t)) return share_of_columns(t) >= least_share;
     return share_of_columns(t) >= least_share_of_few && time_of_dense(t) < time_of_rows(t);
 }
 
@@ -156,15 +163,60 @@ Policy dense_for(const Features& t, const Limits& limits)
 {
     const auto blocks = [&](int width) { return panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{width}); };
     const offset_t chunks =
-        ceil_div(t.cols, index_t{t.value_bytes == 2 ? chunk_columns<std::uint16_t> : chunk_columns<float>});
+        ceil_div(offset_t{t.cols} * static_cast<offset_t>(t.value_bytes), offset_t{chunk_columns<std::uint8_t>});
     const int width = t.n > narrowest_panel && blocks(narrowest_panel) >= 4 * limits.multiprocessors
                           ? dense_widths.front()
                           : dense_widths.back();
     const offset_t room = limits.multiprocessors / std::max(offset_t{1}, blocks(width));
+    const auto has_room = [&](int parts) {
+        const bool twice = !t.tensor && parts == most_parts.front() && t.cols >= many_columns;
+        return parts <= room * (twice ? 2 : 1);
+    };
     int parts = 1;
-    while (limits.clusters && parts < most_parts.front() && 2 * parts <= room && chunks >= 2 * parts * least_chunks)
+    while (limits.clusters && parts < most_parts.front() && has_room(2 * parts) &&
+           chunks >= 2 * parts * chunks_of_part(t, 2 * parts))
         parts *= 2;
     return {Kernel::dense, 1, OrderKind::natural, width, parts};
+}
+
+// Full precision. Microseconds of the row kernel: the longest row or, where lines cut it, adding up its pieces; or all
+// bytes of B that nonzeros ask for. Fitted by eye to f32 and 128 columns on an H200
+// (bench/results/spmm-h200-choices.jsonl.gz); doubles take half as long again.
+double time_of_full_rows(const Features& t, const Limits& limits)
+{
+    constexpr double start = 1.75, cut = 2.5, a_piece = 0.1, bytes_per_us = 8e6;
+    const int piece = piece_for(t, limits);
+    const double longest = piece > 0 ? cut + a_piece * static_cast<double>(t.longest / piece) : time_of_rows(t) - start;
+    const double bytes = static_cast<double>(t.nonzeros) * t.n * static_cast<double>(t.value_bytes);
+    return start + std::max(longest * (t.value_bytes == 8 ? 1.5 : 1), bytes / bytes_per_us);
+}
+
+// Microseconds of the dense kernel, for a column of the matrix beside 64 rows and 32 columns of C. Measured on an H200
+// (docs/experiments/spmm.md) before products were rearranged: 0.0175 for both types. Clusters of four do not fill all
+// multiprocessors: where they should, some have two blocks.
+double time_of_full_dense(const Features& t, const Limits& limits)
+{
+    constexpr double start = 2, column_f32 = 0.015, column_f64 = 0.016, filled = 0.85, two_blocks = 1.75;
+    const Policy p = dense_for(t, limits);
+    const offset_t blocks = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{p.width}) * p.parts,
+                   rounds = ceil_div(blocks, offset_t{limits.multiprocessors}) * (p.width / narrowest_panel);
+    const bool crowded = p.parts >= 4 && static_cast<double>(blocks) > filled * limits.multiprocessors;
+    const double column = (t.value_bytes == 8 ? column_f64 : column_f32) * (crowded ? two_blocks : 1);
+    return start + column * t.cols / p.parts * static_cast<double>(rounds);
+}
+
+// Whether the dense kernel is worth its memory and faster than rows, if panels use such a share of the rows of B.
+bool wants_full_dense(const Features& t, const Limits& limits, double share)
+{
+    return (t.value_bytes < 8 || limits.double_tensor) &&
+           share >= (has_few_places(t) ? least_share_of_few : least_share) &&
+           time_of_full_dense(t, limits) < time_of_full_rows(t, limits);
+}
+
+// The most that share_of_columns() can be.
+double most_share(const Features& t)
+{
+    return static_cast<double>(t.nonzeros) / std::max(1.0, static_cast<double>(panels_of(t)) * t.cols);
 }
 
 }  // namespace
@@ -179,20 +231,21 @@ Policy policy_of(Kernel kernel, const Features& t, const Limits& limits)
 
 bool wants_cost(const Features& t, const Limits& limits)
 {
-    return can_be_panels(t, limits) && t.n >= least_columns && t.expected_calls >= calls_to_pack && t.nonzeros > 0;
+    return can_be_dense(t, limits) && t.n >= least_columns && t.expected_calls >= calls_to_pack && t.nonzeros > 0 &&
+           (t.tensor || wants_full_dense(t, limits, most_share(t)));
 }
 
 Choice choose(const Features& t, const Limits& limits)
 {
     const Policy rows = policy_of(Kernel::rows, t, limits);
     if (!on_gpu(limits)) return {rows, "a CPU multiplies row by row"};
-    if (!t.tensor) return {rows, "products in full precision are not for tensor cores"};
     if (!t.unique) return {rows, "positions stored twice do not fit tiles"};
     if (t.n < least_columns) return {rows, concat("B has ", t.n, " columns, too few for tensor cores")};
     if (t.expected_calls < calls_to_pack) return {rows, "used too seldom to pack panels"};
-    if (is_nearly_dense(t))
+    if (t.tensor ? is_nearly_dense(t) : wants_full_dense(t, limits, share_of_columns(t)))
         return {dense_for(t, limits),
                 concat("a panel needs ", fixed(100 * share_of_columns(t), 0), " % of the rows of B")};
+    if (!t.tensor) return {rows, "products in full precision are for tensor cores only if a matrix is nearly dense"};
     const std::string share = concat("a row of B serves ", fixed(reuse(t), 2), " nonzeros of a panel");
     if (reuse(t) < least_reuse(t)) return {rows, concat(share, ", too few")};
     if (is_small(t, limits)) return {rows, "so few and short rows are done at once"};
@@ -206,7 +259,7 @@ std::vector<Policy> candidates(const Features& t, const Limits& limits)
     else
         for (const int lanes : lane_counts)
             for (const int piece : pieces) all.push_back({Kernel::rows, lanes, OrderKind::natural, 0, 1, piece});
-    if (can_be_panels(t, limits))
+    if (can_be_dense(t, limits))
         for (const int width : dense_widths)
             for (const int parts : most_parts)
                 if (parts == 1 || limits.clusters) all.push_back({Kernel::dense, 1, OrderKind::natural, width, parts});

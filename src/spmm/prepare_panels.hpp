@@ -14,24 +14,23 @@ namespace tulle::inline TULLE_ABI::spmm {
 template <class V>
 void fill_panels(const CudaQueue& q, const CsrView<V>& a, Panels<V>& panels)
 {
-    if constexpr (sizeof(V) != 8)
-        if (!panels.value.empty())
-            spread_values(q, a.value, panels.place.data(), panels.place.size(), panels.value.data());
+    if (!panels.value.empty()) spread_values(q, a.value, panels.place.data(), panels.place.size(), panels.value.data());
 }
 template <class V>
 void fill_panels(const CpuQueue&, const CsrView<V>&, Panels<V>&)
 {}
 
-// `row`: the original row at each position; empty: all columns and all tiles, rows as they are. Cut into about so many
-// `units`.
+// `row`: the original row at each position; empty, as always for doubles: all columns and all tiles, rows as they are.
+// Cut into about so many `units`.
 template <class V>
 Panels<V> prepare_panels(const CudaQueue& q, const CpuQueue& host, const CsrView<V>& a, Buffer<index_t>&& row,
                          offset_t units)
 {
     const HostPattern here(q, host, pattern_of(a));
     const auto order = fetch(q, host, std::as_const(row).data(), row.size());
-    Panels<V> panels =
-        row.empty() ? make_dense_panels<V>(host, here.view()) : make_panels<V>(host, here.view(), order.data(), units);
+    Panels<V> panels;
+    if (row.empty()) panels = make_dense_panels<V>(host, here.view());
+    else if constexpr (sizeof(V) != 8) panels = make_panels<V>(host, here.view(), order.data(), units);
     panels.row = std::move(row);
     panels.unit = lift(q, std::move(panels.unit));
     panels.chunk = lift(q, std::move(panels.chunk));

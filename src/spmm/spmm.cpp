@@ -94,8 +94,9 @@ void consider_orders(State& s)
 {
     const trace::Phase phase{"order"};
     const Pattern pattern = pattern_of(s.rows());
-    if (s.options.order) {
-        s.order = order_rows(s.ctx, pattern, {.kind = *s.options.order, .lengths = s.lengths});
+    if (s.options.order || !s.features.tensor) {  // in full precision there are no panels but dense ones
+        const OrderKind kind = s.features.tensor ? *s.options.order : OrderKind::natural;
+        s.order = order_rows(s.ctx, pattern, {.kind = kind, .lengths = s.lengths});
         s.features.cost = panel_cost(s.ctx, pattern, s.order);
     } else {
         OrderChoice found = choose_order(s.ctx, pattern,
@@ -142,9 +143,8 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
         if (s.choice.policy.kernel == Kernel::panels) take_order(s);
         else s.order = {};
         const offset_t tiles_across = std::max<offset_t>(1, ceil_div(s.options.n, index_t{s.choice.policy.width}));
-        if constexpr (sizeof(V) != 8)
-            work.panels = prepare_panels(q, s.ctx.host(), a, std::move(s.order.row),
-                                         ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles_across));
+        work.panels = prepare_panels(q, s.ctx.host(), a, std::move(s.order.row),
+                                     ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles_across));
         sums = offset_t{work.panels.slots} * panel_rows;
         columns = round_up(columns, index_t{widest_panel});
         work.arrived = Buffer<int>(q, work.panels.slots * (columns / narrowest_panel));
@@ -216,7 +216,7 @@ std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& given, co
     s->features.tensor = is_half<V> || (sizeof(V) == 4 && options.math == Math::tf32);
     look(*s);
     if (options.force) check_policy(*options.force, s->features, s->limits);
-    else if (wants_cost(s->features, s->limits)) consider_orders(*s);
+    else if (wants_cost(s->features, s->limits) && (s->features.tensor || !options.piece)) consider_orders(*s);
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->features, s->limits);
     if (options.piece && !options.force) take_piece(*s, *options.piece);
     s->rule = rule_of(*s);
@@ -239,12 +239,24 @@ Operands<V, C> operands(Sum<V> alpha, const DenseView<const V>& b, Sum<V> beta, 
 
 // ---- one slice of columns
 
+// In full precision, dense matrices by rows where the layout of B is not for tensor cores.
+template <class State, class V>
+void multiply_in_full(const CudaQueue& q, const State& s, const Operands<V, V>& o)
+{
+    const Policy& policy = s.choice.policy;
+    if (policy.kernel == Kernel::rows) return multiply_rows(q, s.rows(), policy.lanes, s.work, o);
+    if (has_pieces(o)) return multiply_dense_in_full(q, policy.width, policy.parts, s.features.cols, s.work, o);
+    multiply_rows(q, s.rows(), policy_of(Kernel::rows, s.features, s.limits).lanes, s.work, o);
+}
+
 template <class State, class V, class C>
 void multiply_slice(const CudaQueue& q, const State& s, const Operands<V, C>& o)
 {
-    if (s.choice.policy.kernel == Kernel::rows) return multiply_rows(q, s.rows(), s.choice.policy.lanes, s.work, o);
+    if constexpr (!is_half<V>)
+        if (!s.features.tensor) return multiply_in_full(q, s, o);
     const Policy& policy = s.choice.policy;
     if constexpr (sizeof(V) != 8) {
+        if (policy.kernel == Kernel::rows) return multiply_rows(q, s.rows(), policy.lanes, s.work, o);
         if (policy.kernel == Kernel::dense)
             return multiply_dense(q, policy.width, policy.parts, s.features.cols, s.work, o);
         if (policy.kernel == Kernel::tiles) return multiply_tiles_and_rest(q, policy.lanes, s.work, o);
@@ -438,10 +450,14 @@ std::string Plan<V, C>::describe() const
                              1),
                        " % full, ", p.slots, " pieces of long panels");
     if (s.choice.policy.kernel == Kernel::tiles) moves = tiles_text(s.work.tiles, s.rule, t);
-    const bool tf32 = t.tensor && !is_half<V>;
+    const bool tf32 = t.tensor && !is_half<V>,
+               split = sizeof(V) == 4 && !t.tensor && s.choice.policy.kernel == Kernel::dense;
     return concat("spmm on ", s.ctx.name(), ": ", t.rows, " x ", t.cols, ", ", t.nonzeros,
                   plural(t.nonzeros, " nonzero", " nonzeros"), s.transposed() ? " transposed" : "", ", ", t.n,
-                  plural(t.n, " column", " columns"), " expected, ", type_name<V>(), tf32 ? " (tf32 products)" : "",
+                  plural(t.n, " column", " columns"), " expected, ", type_name<V>(),
+                  tf32    ? " (tf32 products)"
+                  : split ? " (three tf32 products for one)"
+                          : "",
                   std::is_same_v<V, C> ? "" : " to " + type_name<C>(), "\n  chosen: ", to_text(s.choice.policy),
                   "\n  why:    ", s.choice.why, moves, row_scale_text(s.options.row_scale, s.scale),
                   "\n  order:  the same bits every time", "\n  keeps:  ", human_bytes(bytes()), " beside the matrix",

@@ -4,6 +4,7 @@
 // is zero. V is the type of A and B, C that of the result, or Scaled of it.
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include "spmm/panels.hpp"
@@ -73,6 +74,15 @@ template <class V, class C>
 constexpr Operands<V, Scaled<C>> with_factors(const Operands<V, C>& o, const Sum<V>* row_scale)
 {
     return {o.alpha, o.b, o.b_row, o.b_col, o.beta, o.c, o.c_row, o.c_col, o.n, row_scale};
+}
+
+// Whether rows of B are whole pieces.
+template <class V, class C>
+bool has_pieces(const Operands<V, C>& o)
+{
+    const offset_t step = o.b_row * static_cast<offset_t>(sizeof(V));
+    return o.b_col == 1 && o.n % per_piece<V> == 0 && reinterpret_cast<std::uintptr_t>(o.b) % sizeof(Piece) == 0 &&
+           step % static_cast<offset_t>(sizeof(Piece)) == 0 && step <= max_index;
 }
 
 // What a sum of a row of C is multiplied by before alpha: its factor, if rows have factors.
@@ -178,6 +188,12 @@ void multiply_panels(const CudaQueue& q, int width, const Workspace<V>& work, co
 template <class V, class C>
 void multiply_dense(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work,
                     const Operands<V, C>& o);
+
+// The same for float and double with the accuracy of their sums (float: three products of tf32 numbers for one). Rows
+// of B must be whole pieces.
+template <class V>
+void multiply_dense_in_full(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work,
+                            const Operands<V, V>& o);
 
 // C += alpha tiles B, in the caller's rows; entries of C are as wide as sums, and beta counts as 1. On a GPU products
 // are a tensor core's, of tf32 numbers for float.

@@ -74,9 +74,11 @@ TEST(ErrorBound, IsWiderForTensorCoresAndRoundedOperands)
 {
     const long double plain = of_sum(100, 1, 1, rounding_of<float>()),
                       tensor = of_sum(100, 1, 1, rounding_of<float>(true)),
-                      tf32 = of_sum(100, 1, 1, rounding_of<float>(true, true));
+                      tf32 = of_sum(100, 1, 1, rounding_of<float>(true, Operands::tf32)),
+                      split = of_sum(100, 1, 1, rounding_of<float>(true, Operands::split));
     EXPECT_NEAR(static_cast<double>(tensor / plain), 2, 0.01);
     EXPECT_GT(tf32, 0x1p-10L);
+    EXPECT_EQ(split - tensor, 0x1p-21L);
     EXPECT_LT(of_sum<double>(100, 1), plain);
     EXPECT_GT(of_solve<double>(5, 1), of_sum<double>(5, 1));
 }

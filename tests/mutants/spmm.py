@@ -9,6 +9,7 @@ SCALE = "*SpmmScaleOn.EveryPolicy*/cuda*"
 TOGETHER = "*SpmmRowsOn.WithTheSameColumns*/cpu*"
 TILES = "*SpmmTilesOn.AndRestAreTheProduct/cuda*"
 CHAIN = "*SpmmChainOn.*/cuda*"
+FULL = "*SpmmFullPrecisionOn.*/cuda*"
 
 
 def spmm(name, file, old, new, filter=BATTERY, **more):
@@ -19,7 +20,7 @@ MUTANTS = [
     spmm("early: B is read while the kernel ahead writes it", "src/spmm/cuda/panels.cuh", "    wait_for_earlier_kernels();  // tiles", "    // tiles", filter=CHAIN),
     spmm("early: rows read B while the kernel ahead writes it", "src/spmm/cuda/multiply_rows.cu", "    wait_for_earlier_kernels();\n    Sum<V> sum[run_length] = {};\n    if (reads_runs(o, j)) add_row<true>", "    Sum<V> sum[run_length] = {};\n    if (reads_runs(o, j)) add_row<true>", filter=CHAIN),
     spmm("early: new values pass for settled", "src/spmm/spmm.cpp", "    s.settled = false;\n", "", filter=CHAIN),
-    spmm("panels: numbers that are not finite go unnoticed", "src/spmm/cuda/panels.cuh", "(none[2] + none[3]) != 0.0f", "(none[2] + none[3]) > 0.0f", filter="*KeepWhatIsNotFinite*/cuda*"),
+    spmm("panels: numbers that are not finite go unnoticed", "src/spmm/cuda/panels.cuh", "(none[2] + none[3]) != 0)", "(none[2] + none[3]) > 0)", filter="*KeepWhatIsNotFinite*/cuda*"),
     spmm("panels: no barrier before a stage is read", "src/spmm/cuda/panels.cuh", "        wait_for_copies<S::depth - 2>();\n        __syncthreads(); ", "        wait_for_copies<S::depth - 2>(); ", seeds=[1, 2, 3]),
     spmm("panels: a stage is read before it is there", "src/spmm/cuda/panels.cuh", "        wait_for_copies<S::depth - 2>();\n", "        wait_for_copies<S::depth - 1>();\n", seeds=[1, 2, 3]),
     spmm("panels: lists are asked for too late", "src/spmm/cuda/multiply_panels.cu", "if (step % lists.stages == 0) lists.ask", "if (step % lists.stages == 1) lists.ask", filter=CUT, seeds=[1, 2, 3]),
@@ -34,6 +35,13 @@ MUTANTS = [
     spmm("dense: sums are added up before all are there", "src/spmm/cuda/multiply_dense.cu", "    arrive_in_cluster();\n    wait_for_cluster();\n    write_share", "    write_share", filter="*SplitDense*/cuda*", seeds=[1, 2, 3]),
     spmm("dense: a group too few is added", "src/spmm/cuda/multiply_dense.cu", "group < S::groups - 1; ++group)", "group < S::groups - 2; ++group)", filter="*SplitDense*/cuda*"),
     spmm("dense: another block's share", "src/spmm/cuda/multiply_dense.cu", "const int number = part * share + i,", "const int number = i,", filter="*SplitDense*/cuda*"),
+    spmm("full precision: a product of a small part is left out", "src/spmm/cuda/panels.cuh", "T::multiply(sums.small[t + i], small, big_b[i]);", "static_cast<void>(small);", filter=FULL),
+    spmm("full precision: small parts of subnormal numbers lose bits", "src/spmm/cuda/panels.cuh", "constexpr float small_scale = 0x1p13f;", "constexpr float small_scale = 1;", filter="*SplitNumbersOfAnySize/cuda*"),
+    spmm("full precision: what overflows is added up from rounded numbers", "src/spmm/cuda/panels.cuh", "factor(Split number) { return number.value; }", "factor(Split number) { return Tile<float>::factor(number.value); }", filter="*SplitNumbersOfAnySize/cuda*"),
+    spmm("full precision: columns of doubles as those of f16", "src/spmm/cuda/panels.cuh", "return t / 2 * 16 + (lane % 4 * 2 + c) * 2 + t % 2;", "return t * 8 + lane % 4 * 2 + c;", filter=FULL),
+    spmm("full precision: pairs of sums of an eight", "src/spmm/cuda/multiply_dense.cu", "return neighbours ? t % 2 : i;", "return i;", filter=FULL),
+    spmm("full precision: tensor cores for any layout of B", "src/spmm/spmm.cpp", "if (has_pieces(o)) return multiply_dense_in_full", "return multiply_dense_in_full", filter=FULL),
+    spmm("full precision: lines are asked for and ignored", "src/spmm/spmm.cpp", "(s->features.tensor || !options.piece)", "s->settled == false", filter=FULL),
     spmm("panels: columns by number, not by slabs", "src/spmm/cpu/make_panels.cpp", "return key_of(x) < key_of(y);", "return x.col < y.col;", filter="SpmmPanels.GroupColumns*"),
     spmm("tiles: no barrier before a tile is read", "src/spmm/cuda/multiply_tiles.cu", "        wait_for_copies<depth - 2>();\n        __syncthreads(); ", "        wait_for_copies<depth - 2>(); ", filter=TILES, seeds=[1, 2, 3]),
     spmm("tiles: a tile is read before it is there", "src/spmm/cuda/multiply_tiles.cu", "        wait_for_copies<depth - 2>();\n", "        wait_for_copies<depth - 1>();\n", filter=TILES, seeds=[1, 2, 3]),

@@ -36,6 +36,9 @@ using tulle::test::same_bits;
 using tulle::test::Scalars;
 using tulle::test::Values;
 
+// The policy for nearly dense matrices.
+inline Policy whole(int width, int parts) { return {Kernel::dense, 1, OrderKind::natural, width, parts}; }
+
 // A float as tf32 has it: 10 bits of fraction, ties away from zero.
 inline float tf32_of(float value)
 {
@@ -47,12 +50,14 @@ inline float tf32_of(float value)
 }
 
 // Whether `got` is alpha op(A) B + beta C: exactly, where sums are, or within the bound. `tensor`: the sums are a
-// tensor core's, with inputs in tf32.
+// tensor core's, with inputs in tf32. `split`: a tensor core's, with floats split in two.
 template <class V, class C>
 ::testing::AssertionResult is_product(const HostCsr<V>& a, bool transpose, Scalars s, const HostDense<V>& b,
-                                      const HostDense<C>& before, const HostDense<C>& got, bool exact, bool tensor)
+                                      const HostDense<C>& before, const HostDense<C>& got, bool exact, bool tensor,
+                                      bool split = false)
 {
-    const error_bound::Rounding rounding = error_bound::rounding_of<V, C>(tensor);
+    const error_bound::Rounding rounding = split ? error_bound::rounding_of<V, C>(true, error_bound::Operands::split)
+                                                 : error_bound::rounding_of<V, C>(tensor);
     const auto number = [&](V v) {
         if constexpr (std::is_same_v<V, float>) return static_cast<long double>(tensor ? tf32_of(v) : v);
         else return static_cast<long double>(v);

@@ -117,6 +117,7 @@ TEST(SpmmPanels, OfDenseMatricesHaveAllTiles)
 {
     check_dense_format<Float16>();
     check_dense_format<float>();
+    check_dense_format<double>();
 }
 
 TEST(SpmmPanels, SayWhatTheMatrixSays)
@@ -159,8 +160,6 @@ protected:
 };
 
 Policy panels(OrderKind order = OrderKind::natural, int width = 32) { return {Kernel::panels, 1, order, width}; }
-
-Policy whole(int width, int parts) { return {Kernel::dense, 1, OrderKind::natural, width, parts}; }
 
 template <class Go>
 void for_each_panel_type(Go&& go)

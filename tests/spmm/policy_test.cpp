@@ -181,6 +181,47 @@ TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
     EXPECT_EQ(choose(even, gpu).policy.kernel, Kernel::rows);
 }
 
+// Full precision: floats and doubles, where all columns take less time than rows one by one.
+TEST(SpmmPolicy, DenseInFullPrecisionWhereItIsFaster)
+{
+    const auto features = [](index_t rows, index_t cols, double full, std::size_t bytes) {
+        Features t{.rows = rows,
+                   .cols = cols,
+                   .nonzeros = static_cast<offset_t>(full * rows * cols),
+                   .longest = static_cast<offset_t>(full * cols * 1.3),
+                   .n = 128,
+                   .value_bytes = bytes};
+        t.cost.pairs = std::min(t.nonzeros, offset_t{(rows + 63) / 64} * cols);
+        return t;
+    };
+    const auto choice = [&](index_t rows, index_t cols, double full, std::size_t bytes, const Limits& limits = gpu) {
+        const Features t = features(rows, cols, full, bytes);
+        const Policy policy = choose(t, limits).policy;
+        if (policy.kernel == Kernel::dense) {
+            EXPECT_TRUE(wants_cost(t, limits)) << "otherwise nobody counts";
+        }
+        return policy;
+    };
+    const auto dense = [](int width, int parts) { return Policy{Kernel::dense, 1, OrderKind::natural, width, parts}; };
+    EXPECT_EQ(choice(2048, 512, 0.5, 4), dense(32, 1)) << "pruned weights";
+    EXPECT_EQ(choice(512, 2048, 0.3, 4), dense(32, 8)) << "two blocks a multiprocessor";
+    EXPECT_EQ(choice(1000, 2048, 0.3, 4), dense(32, 2));
+    EXPECT_EQ(choice(25, 10'500, 0.49, 4).kernel, Kernel::rows) << "netlib_fit2d";
+    EXPECT_EQ(choice(25, 10'500, 0.49, 8), dense(32, 8));
+    EXPECT_EQ(choice(66, 66, 1, 8), dense(32, 4)) << "bcsstk02";
+    EXPECT_EQ(choice(183, 183, 0.2, 4), dense(32, 4));
+    EXPECT_EQ(choice(512, 512, 0.3, 4), dense(32, 4)) << "pruned weights";
+    EXPECT_EQ(choice(512, 512, 0.1, 4).kernel, Kernel::rows) << "crowded clusters of four";
+    EXPECT_EQ(choice(66, 66, 1, 8, {Backend::cuda, 132, true, false}).kernel, Kernel::rows) << "no such tensor cores";
+    EXPECT_EQ(choice(66, 66, 1, 8, cpu).kernel, Kernel::rows);
+    EXPECT_EQ(choice(1000, 1000, 0.02, 4).kernel, Kernel::rows) << "G45: short rows";
+    EXPECT_EQ(choice(20'000, 20'000, 0.02, 4).kernel, Kernel::rows) << "all columns are fifty times as many";
+    EXPECT_FALSE(wants_cost(features(10'000, 10'000, 0.002, 4), gpu)) << "panels cannot use enough rows of B";
+    Features twice = features(2048, 512, 0.5, 4);
+    twice.unique = false;
+    EXPECT_EQ(choose(twice, gpu).policy.kernel, Kernel::rows);
+}
+
 TEST(SpmmPolicy, CountsPanelsOnlyWhereTheyCanBeUsed)
 {
     Features seldom = traits_of(1'000'000, 2), twice = seldom;

@@ -4,6 +4,8 @@
 // (mma.sync).
 //
 //     double      m8n8k4          A 8x4    B 4x8     D 8x8      1 + 1 values and 2 sums a lane
+//     double      m16n8k8         A 16x8   B 8x8     D 16x8     4 + 2 values and 4 sums; before sm_90 by m8n8k4
+//     double      m16n8k16        A 16x16  B 16x8    D 16x8     8 + 4 values and 4 sums; likewise
 //     f16, bf16   m16n8k8         A 16x8   B 8x8     D 16x8     2 + 1 registers of two values, 4 sums
 //     f16, bf16   m16n8k16        A 16x16  B 16x8    D 16x8     4 + 2 registers of two values, 4 sums
 //     tf32        m16n8k8         A 16x8   B 8x8     D 16x8     4 + 2 values, 4 sums
@@ -76,6 +78,42 @@ __device__ inline void mma_m8n8k4(double (&d)[2], double a, double b)
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
                  : "+d"(d[0]), "+d"(d[1])
                  : "d"(a), "d"(b));
+}
+
+template <int Parts>
+__device__ inline void mma_m16n8_in_parts(double (&d)[4], const double (&a)[Parts][2], const double (&b)[Parts])
+{
+    double upper[2] = {d[0], d[1]}, lower[2] = {d[2], d[3]};
+    for (int i = 0; i < Parts; ++i) {
+        mma_m8n8k4(upper, a[i][0], b[i]);
+        mma_m8n8k4(lower, a[i][1], b[i]);
+    }
+    d[0] = upper[0], d[1] = upper[1], d[2] = lower[0], d[3] = lower[1];
+}
+
+// A is given in parts of four columns, B in parts of four rows: two of them, or four.
+__device__ inline void mma_m16n8k8(double (&d)[4], const double (&a)[2][2], const double (&b)[2])
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
+        : "d"(a[0][0]), "d"(a[0][1]), "d"(a[1][0]), "d"(a[1][1]), "d"(b[0]), "d"(b[1]));
+#else
+    mma_m16n8_in_parts(d, a, b);
+#endif
+}
+__device__ inline void mma_m16n8k16(double (&d)[4], const double (&a)[4][2], const double (&b)[4])
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, "
+                 "{%12,%13,%14,%15}, {%0,%1,%2,%3};"
+                 : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
+                 : "d"(a[0][0]), "d"(a[0][1]), "d"(a[1][0]), "d"(a[1][1]), "d"(a[2][0]), "d"(a[2][1]), "d"(a[3][0]),
+                   "d"(a[3][1]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+#else
+    mma_m16n8_in_parts(d, a, b);
+#endif
 }
 
 template <Half H>

@@ -276,6 +276,7 @@ Panels<V> make_dense_panels(const CpuQueue& q, const Pattern& a)
 template Panels<Float16> make_dense_panels(const CpuQueue&, const Pattern&);
 template Panels<Bfloat16> make_dense_panels(const CpuQueue&, const Pattern&);
 template Panels<float> make_dense_panels(const CpuQueue&, const Pattern&);
+template Panels<double> make_dense_panels(const CpuQueue&, const Pattern&);
 template Panels<Float16> make_panels(const CpuQueue&, const Pattern&, const index_t*, offset_t);
 template Panels<Bfloat16> make_panels(const CpuQueue&, const Pattern&, const index_t*, offset_t);
 template Panels<float> make_panels(const CpuQueue&, const Pattern&, const index_t*, offset_t);

@@ -47,6 +47,7 @@ template void carry_values(const CudaQueue&, const double*, const offset_t*, off
 template void carry_values(const CudaQueue&, const Float16*, const offset_t*, offset_t, Float16*);
 template void carry_values(const CudaQueue&, const Bfloat16*, const offset_t*, offset_t, Bfloat16*);
 template void spread_values(const CudaQueue&, const float*, const offset_t*, offset_t, float*);
+template void spread_values(const CudaQueue&, const double*, const offset_t*, offset_t, double*);
 template void spread_values(const CudaQueue&, const Float16*, const offset_t*, offset_t, Float16*);
 template void spread_values(const CudaQueue&, const Bfloat16*, const offset_t*, offset_t, Bfloat16*);
 

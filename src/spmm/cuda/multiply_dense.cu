@@ -4,6 +4,9 @@
 // with four tiles. Nothing has to be looked up, so copies begin at once. Such matrices are small and their panels few:
 // the chunks of a panel are split among up to eight blocks of a cluster, each of which adds up its share of all sums in
 // the others' order.
+//
+// Numbers of 16 bits and of tf32 are multiplied as they are, floats in full precision as three products of tf32 numbers
+// (Split), doubles on the tensor cores for doubles.
 #include "spmm/cuda/panels.cuh"
 
 #include "device/cuda/cluster.cuh"
@@ -51,13 +54,26 @@ struct Pairs {
     }  // of the panel
 };
 
+// Which two sums of a lane, in the eights of columns, are the t-th pair of a row: two of an eight, or neighbours in C.
+template <class V>
+struct Pairing {
+    static constexpr bool neighbours = std::is_same_v<V, Split> || std::is_same_v<V, double>;
+    __device__ static constexpr int eight(int t, int i) { return neighbours ? t / 2 * 2 + i : t; }
+    __device__ static constexpr int sum(int t, int i) { return neighbours ? t % 2 : i; }
+    __device__ static constexpr int column(int t, int lane, int i)
+    {
+        return Tile<V>::column(eight(t, i), lane, sum(t, i));
+    }
+};
+
 // Adds up the sums of the groups of this block, in their order, into those of the first.
-template <class S>
-__device__ inline void join_groups(Piece* stages, float (&sum)[S::columns / 8][4])
+template <class S, class T>
+__device__ inline void join_groups(Piece* stages, T (&sum)[S::columns / 8][4])
 {
     constexpr int warps = 32 * slabs;  // threads of a group
-    static_assert((S::groups - 1) * warps * (S::columns / 8) <= S::depth * S::stage_pieces);
-    Run<float>* left = reinterpret_cast<Run<float>*>(stages) + threadIdx.x % warps;
+    static_assert((S::groups - 1) * warps * (S::columns / 8) * sizeof(Run<T>) <=
+                  S::depth * S::stage_pieces * sizeof(Piece));
+    Run<T>* left = reinterpret_cast<Run<T>*>(stages) + threadIdx.x % warps;
     __syncthreads();  // nobody multiplies any more
     if (group_of_warp() > 0)
         for (int t = 0; t < S::columns / 8; ++t)
@@ -69,47 +85,50 @@ __device__ inline void join_groups(Piece* stages, float (&sum)[S::columns / 8][4
     for (int group = 0; group < S::groups - 1; ++group)
 #pragma unroll
         for (int t = 0; t < S::columns / 8; ++t) {
-            const Run<float> four = left[(group * (S::columns / 8) + t) * warps];
+            const Run<T> four = left[(group * (S::columns / 8) + t) * warps];
             for (int i = 0; i < 4; ++i) sum[t][i] += four.value[i];
         }
 }
 
 // Gives every sum to the block that owns it. The cluster has met before, so that all of its blocks run.
-template <int Columns>
-__device__ inline void hand_over(Two<float>* sums, int part, int shift, const float (&sum)[Columns / 8][4])
+template <int Columns, class V>
+__device__ inline void hand_over(Two<Sum<V>>* sums, int part, int shift, const Sum<V> (&sum)[Columns / 8][4])
 {
+    using P = Pairing<V>;
     const int lane = static_cast<int>(threadIdx.x) % 32, share = Pairs<Columns>::count >> shift;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
         const int first = Pairs<Columns>::number(slab_of_warp(), half, 0, lane),
                   owner = (slab_of_warp() * 2 + half) >> (3 - shift);
-        Two<float>* to = in_cluster(sums, owner) + part * share + (first - owner * share);
+        Two<Sum<V>>* to = in_cluster(sums, owner) + part * share + (first - owner * share);
 #pragma unroll
-        for (int t = 0; t < Columns / 8; ++t) to[t * 32] = {{sum[t][half * 2], sum[t][half * 2 + 1]}};
+        for (int t = 0; t < Columns / 8; ++t)
+            to[t * 32] = {{sum[P::eight(t, 0)][half * 2 + P::sum(t, 0)], sum[P::eight(t, 1)][half * 2 + P::sum(t, 1)]}};
     }
 }
 
 // Adds up what this block owns and writes it to C, whose rows are those of panels. As in write_sums, what can be
 // written without looking is.
 template <int Columns, class V, class C>
-__device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>& o, const Two<float>* sums, int part,
+__device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>& o, const Two<Sum<V>>* sums, int part,
                                    int shift, offset_t first_row, offset_t j)
 {
     using Entry = EntryType<C>;
     const int share = Pairs<Columns>::count >> shift, parts = 1 << shift;
-    const bool pairs = writes_pairs(o), simple = sizeof(V) == 2 && pairs && o.beta == 0 && j + Columns <= o.n;
+    const bool pairs = writes_pairs(o),
+               simple = (sizeof(V) == 2 || Pairing<V>::neighbours) && pairs && o.beta == 0 && j + Columns <= o.n;
     for (int i = static_cast<int>(threadIdx.x); i < share; i += static_cast<int>(blockDim.x)) {
-        float left = 0, right = 0;
+        Sum<V> left = 0, right = 0;
 #pragma unroll
         for (int other = 0; other < most_parts; ++other) {
             if (other >= parts) break;
-            const Two<float> two = sums[other * share + i];
+            const Two<Sum<V>> two = sums[other * share + i];
             left += two.value[0];
             right += two.value[1];
         }
         const int number = part * share + i, lane = Pairs<Columns>::lane(number), t = Pairs<Columns>::eight(number);
-        const offset_t position = first_row + Pairs<Columns>::row(number), column = j + Tile<V>::column(t, lane, 0),
-                       next = j + Tile<V>::column(t, lane, 1);
+        const offset_t position = first_row + Pairs<Columns>::row(number), column = j + Pairing<V>::column(t, lane, 0),
+                       next = j + Pairing<V>::column(t, lane, 1);
         if (position >= p.rows) continue;
         if (simple) {
             const RowFactor<V, C> scaled(o, position);
@@ -139,16 +158,16 @@ template <class V, int Columns>
 using DenseShape = Shape<V, Columns, Columns == 32 ? 3 : 4, 2, Columns == 32 ? 8 : 4>;
 
 // Bytes of shared memory: stages, then sums.
-template <class S>
+template <class S, class T>
 struct DenseMemory {
     static constexpr std::size_t sums_at = sizeof(Piece) * S::depth * S::stage_pieces,
-                                 bytes = sums_at + sizeof(Two<float>) * Pairs<S::columns>::count;
-    static_assert(bytes <= 80 * 1024);
+                                 bytes = sums_at + sizeof(Two<T>) * Pairs<S::columns>::count;
+    static_assert(bytes <= 96 * 1024);  // 99 KB are what a block may have on some GPUs
 };
 
 // A cluster per panel and `Columns` columns of C; its blocks have equal parts of the chunks.
 //   grid: parts for every panel, for every `Columns` columns
-//   shared memory: stages and sums, 80 KB
+//   shared memory: stages and sums, 80 KB, 96 KB with sums in double
 //   C: every row once
 template <int Columns, class V, class C>
 __global__ void __launch_bounds__(DenseShape<V, Columns>::threads)
@@ -157,7 +176,7 @@ __global__ void __launch_bounds__(DenseShape<V, Columns>::threads)
     using S = DenseShape<V, Columns>;
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     Piece* const stages = reinterpret_cast<Piece*>(memory);
-    Two<float>* const sums = reinterpret_cast<Two<float>*>(memory + DenseMemory<S>::sums_at);
+    Two<Sum<V>>* const shared = reinterpret_cast<Two<Sum<V>>*>(memory + DenseMemory<S, Sum<V>>::sums_at);
     const int shift = grid.parts_shift, parts = 1 << shift, part = static_cast<int>(blockIdx.x) & (parts - 1),
               lane = static_cast<int>(threadIdx.x) % 32;
     const unsigned cluster = blockIdx.x >> shift, tile = cluster / grid.panels, panel = cluster - tile * grid.panels;
@@ -169,8 +188,10 @@ __global__ void __launch_bounds__(DenseShape<V, Columns>::threads)
     const Natural<V> source{static_cast<index_t>(begin) * chunk_columns<V>, grid.cols,
                             static_cast<unsigned>(first_chunk * slabs), count};
     if (shift > 0) arrive_in_cluster();
-    float sum[Columns / 8][4] = {};
-    multiply_chunks<S>(p, RowCopies<S, Rows::pieces, V, C>(o, j), source, count, stages, sum, [](int) {});
+    Sums<V, Columns> sums;
+    multiply_chunks<S>(p, RowCopies<S, Rows::pieces, V, C>(o, j), source, count, stages, sums, [](int) {});
+    sums.settle();
+    auto& sum = sums.value;
     join_groups<S>(stages, sum);
     if (group_of_warp() == 0) mend_sums<Columns>(p, o, first_chunk, first_chunk + count, slab_of_warp(), lane, j, sum);
     if (shift == 0) {
@@ -178,21 +199,42 @@ __global__ void __launch_bounds__(DenseShape<V, Columns>::threads)
         return;
     }
     wait_for_cluster();
-    if (group_of_warp() == 0) hand_over<Columns>(sums, part, shift, sum);
+    if (group_of_warp() == 0) hand_over<Columns, V>(shared, part, shift, sum);
     arrive_in_cluster();
     wait_for_cluster();
-    write_share<Columns>(p, o, sums, part, shift, first_row, j);
+    write_share<Columns>(p, o, shared, part, shift, first_row, j);
 }
 
 template <int Columns, class V, class C>
-void launch_dense(const CudaQueue& q, const Workspace<V>& work, index_t cols, int parts, const Operands<V, C>& o)
+void launch_dense(const CudaQueue& q, const PanelsView<V>& panels, bool early, index_t cols, int parts,
+                  const Operands<V, C>& o)
 {
-    const offset_t panels = ceil_div<offset_t>(work.panels.rows, panel_rows), tiles = ceil_div(o.n, index_t{Columns});
+    const offset_t count = ceil_div<offset_t>(panels.rows, panel_rows), tiles = ceil_div(o.n, index_t{Columns});
     using S = DenseShape<V, Columns>;
-    launch(q, {panels * tiles * parts, S::threads, DenseMemory<S>::bytes, parts, work.early},
-           multiply_dense_kernel<Columns, V, C>, work.panels.view(), o,
-           Grid{cols, __builtin_ctz(static_cast<unsigned>(parts)), static_cast<unsigned>(panels)});
+    launch(q, {count * tiles * parts, S::threads, DenseMemory<S, Sum<V>>::bytes, parts, early},
+           multiply_dense_kernel<Columns, V, C>, panels, o,
+           Grid{cols, __builtin_ctz(static_cast<unsigned>(parts)), static_cast<unsigned>(count)});
 }
+
+template <class V, class C>
+void launch_width(const CudaQueue& q, int width, const PanelsView<V>& panels, bool early, index_t cols, int parts,
+                  const Operands<V, C>& o)
+{
+    if (width == 64) launch_dense<64>(q, panels, early, cols, parts, o);
+    else launch_dense<32>(q, panels, early, cols, parts, o);
+}
+
+// The same numbers, to be split.
+PanelsView<Split> split(const PanelsView<float>& p)
+{
+    return {p.rows, p.row, p.unit, p.units, p.chunk, reinterpret_cast<const Split*>(p.value), p.present};
+}
+Operands<Split, float> split(const Operands<float, float>& o)
+{
+    return {o.alpha, reinterpret_cast<const Split*>(o.b), o.b_row, o.b_col, o.beta, o.c, o.c_row, o.c_col, o.n};
+}
+PanelsView<double> split(const PanelsView<double>& p) { return p; }
+Operands<double, double> split(const Operands<double, double>& o) { return o; }
 
 }  // namespace
 
@@ -201,10 +243,20 @@ void multiply_dense(const CudaQueue& q, int width, int parts, index_t cols, cons
                     const Operands<V, C>& o)
 {
     if (!has_pieces(o)) multiply_panels(q, narrowest_panel, work, o);
-    else if (width == 64) launch_dense<64>(q, work, cols, parts, o);
-    else launch_dense<32>(q, work, cols, parts, o);
+    else launch_width(q, width, work.panels.view(), work.early, cols, parts, o);
 }
 
+template <class V>
+void multiply_dense_in_full(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work,
+                            const Operands<V, V>& o)
+{
+    launch_width(q, width, split(work.panels.view()), work.early, cols, parts, split(o));
+}
+
+template void multiply_dense_in_full(const CudaQueue&, int, int, index_t, const Workspace<float>&,
+                                     const Operands<float, float>&);
+template void multiply_dense_in_full(const CudaQueue&, int, int, index_t, const Workspace<double>&,
+                                     const Operands<double, double>&);
 template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<float>&,
                              const Operands<float, float>&);
 template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Float16>&,

@@ -66,6 +66,61 @@ struct Tile<float> {  // tf32
     }
 };
 
+// In place of float: its products have nearly the accuracy of float. A number is the sum of a big tf32 number, itself
+// rounded, and a small one, what is left; big * big is added up beside small * big + big * small. The small one is kept
+// 2^13 times as large, so that it is subnormal for subnormal numbers only. Where that overflows, for numbers from 2^126
+// on, sums are not finite and added up again. Integers round a number, in less time than a conversion takes: what is
+// left has at most 12 bits, of which 11 stay, and a NaN, which its big part may lose, is in the small one.
+struct Split {
+    float value;
+};
+constexpr float small_scale = 0x1p13f;
+
+template <>
+struct Tile<Split> : Tile<float> {
+    static constexpr std::uint32_t beyond = 0x1fff;  // bits that tf32 does not have
+    __device__ static std::uint32_t word(std::uint32_t stored) { return (stored + (beyond + 1) / 2) & ~beyond; }
+    __device__ static std::uint32_t small(std::uint32_t stored)
+    {
+        const float left = __builtin_bit_cast(float, stored) - __builtin_bit_cast(float, word(stored));
+        return __builtin_bit_cast(std::uint32_t, left * small_scale) & ~beyond;
+    }
+    __device__ static float factor(Split number) { return number.value; }
+};
+
+template <>
+struct Tile<double> {
+    __device__ static constexpr fragment::Entry place(int lane, int i) { return fragment::a32(lane, i); }
+    __device__ static double factor(double value) { return value; }
+    // Eights are every other column of 16.
+    __device__ static constexpr int column(int t, int lane, int c)
+    {
+        return t / 2 * 16 + (lane % 4 * 2 + c) * 2 + t % 2;
+    }
+    template <int Pieces>
+    __device__ static int piece(int row, int piece)
+    {
+        return piece ^ (row % 4 * 2);
+    }
+};
+
+// The sums of a lane: four in every eight columns.
+template <class V, int Columns>
+struct Sums {
+    Sum<V> value[Columns / 8][4] = {};
+    __device__ void settle() {}
+};
+template <int Columns>
+struct Sums<Split, Columns> {
+    float value[Columns / 8][4] = {}, small[Columns / 8][4] = {};  // the small ones apart, until all is multiplied
+    __device__ void settle()
+    {
+#pragma unroll
+        for (int t = 0; t < Columns / 8; ++t)
+            for (int i = 0; i < 4; ++i) value[t][i] += small[t][i] * (1 / small_scale);
+    }
+};
+
 // make_panels() and mma agree on which lane has what.
 template <class V>
 constexpr bool places_agree()
@@ -78,7 +133,7 @@ constexpr bool places_agree()
         }
     return true;
 }
-static_assert(places_agree<Float16>() && places_agree<Bfloat16>() && places_agree<float>());
+static_assert(places_agree<Float16>() && places_agree<Bfloat16>() && places_agree<float>() && places_agree<double>());
 
 // The shape of a block that computes `Columns` columns of C, with `Depth` stages on their way or in use. `Groups` of
 // warps share the `Chunks` of a stage.
@@ -187,7 +242,7 @@ __device__ inline void ask_for_tiles(const PanelsView<V>& p, const Source& sourc
 
 // The tile of a warp's slab times all columns.
 template <class S, class V, int Columns>
-__device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int lane, float (&sum)[Columns / 8][4])
+__device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int lane, Sums<V, Columns>& sums)
 {
     std::uint32_t a[4];
 #pragma unroll
@@ -200,8 +255,8 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
             load_transposed(b, SharedAddress(chunk + row * S::row_pieces +
                                              Tile<V>::template piece<S::row_pieces>(row, t + lane / 16)));
             const std::uint32_t left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};
-            Tile<V>::multiply(sum[t], a, left);
-            Tile<V>::multiply(sum[t + 1], a, right);
+            Tile<V>::multiply(sums.value[t], a, left);
+            Tile<V>::multiply(sums.value[t + 1], a, right);
         }
     } else {
         const int row = lane % 4;  // and the one four below, whose pieces lie alike
@@ -213,9 +268,68 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 const std::uint32_t b[2] = {Tile<V>::word(upper.word[i]), Tile<V>::word(lower.word[i])};
-                Tile<V>::multiply(sum[t + i], a, b);
+                Tile<V>::multiply(sums.value[t + i], a, b);
             }
         }
+    }
+}
+
+// The same with split numbers, three products for one.
+template <class S, int Columns>
+__device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int lane, Sums<Split, Columns>& sums)
+{
+    using T = Tile<Split>;
+    std::uint32_t big[4], small[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) big[i] = T::word(tile.word[i]), small[i] = T::small(tile.word[i]);
+    const int row = lane % 4;
+#pragma unroll
+    for (int t = 0; t < Columns / 8; t += 4) {
+        const Piece* from = chunk + row * S::row_pieces + T::piece<S::row_pieces>(row, t * 2 + lane / 4);
+        const Piece upper = from[0], lower = from[4 * S::row_pieces];
+        std::uint32_t big_b[4][2], small_b[4][2];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            big_b[i][0] = T::word(upper.word[i]), big_b[i][1] = T::word(lower.word[i]);
+            small_b[i][0] = T::small(upper.word[i]), small_b[i][1] = T::small(lower.word[i]);
+        }
+        // One kind of product after the other: none waits for the one just ahead.
+#pragma unroll
+        for (int i = 0; i < 4; ++i) T::multiply(sums.small[t + i], small, big_b[i]);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) T::multiply(sums.value[t + i], big, big_b[i]);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) T::multiply(sums.small[t + i], big, small_b[i]);
+    }
+}
+
+// The tiles of a warp's slab in all chunks of a stage that its group has, of doubles: two or four chunks at once,
+// because products of four columns alone leave half of a tensor core unused.
+template <class S, int Columns>
+__device__ inline void multiply_stage(const Piece* stage, int slab, int lane, Sums<double, Columns>& sums)
+{
+    constexpr int count = S::chunks / S::groups;
+    const int row = lane % 4;
+    const Piece* first = stage + group_of_warp() * S::chunk_pieces;
+    double a[count][2], b[2][count];
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+        const Piece& tile = first[i * S::groups * S::chunk_pieces + S::tiles_at + slab * 32 + lane];
+        const auto both = __builtin_bit_cast(Two<double>, tile);
+        a[i][0] = both.value[0], a[i][1] = both.value[1];
+    }
+#pragma unroll
+    for (int t = 0; t < Columns / 8; t += 2) {
+        const int piece = row * S::row_pieces + Tile<double>::piece<S::row_pieces>(row, t * 4 + lane / 4);
+#pragma unroll
+        for (int i = 0; i < count; ++i) {
+            const auto both = __builtin_bit_cast(Two<double>, first[i * S::groups * S::chunk_pieces + piece]);
+            b[0][i] = both.value[0], b[1][i] = both.value[1];
+        }
+#pragma unroll
+        for (int k = 0; k < 2; ++k)
+            if constexpr (count == 4) mma_m16n8k16(sums.value[t + k], a, b[k]);
+            else mma_m16n8k8(sums.value[t + k], a, b[k]);
     }
 }
 
@@ -223,7 +337,7 @@ __device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int 
 // reads.
 template <class S, Rows Kind, class V, class C, class Source, class Ask>
 __device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S, Kind, V, C>& rows,
-                                       const Source& source, int chunks, Piece* stages, float (&sum)[S::columns / 8][4],
+                                       const Source& source, int chunks, Piece* stages, Sums<V, S::columns>& sums,
                                        Ask&& each_step)
 {
     const int lane = static_cast<int>(threadIdx.x) % 32, slab = slab_of_warp(), steps = ceil_div(chunks, S::chunks);
@@ -247,13 +361,15 @@ __device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S
         each_step(step);
         end_copy_group();
         const Piece* stage = stages + out * S::stage_pieces;
+        if constexpr (std::is_same_v<V, double>) multiply_stage<S>(stage, slab, lane, sums);
+        else
 #pragma unroll
-        for (int i = 0; i < S::chunks; i += S::groups) {
-            const int c = S::groups > 1 ? i + group_of_warp() : i;
-            if (source.whole || source.has(step * S::chunks + c, slab))
-                multiply_tile<S, V, S::columns>(stage[c * S::chunk_pieces + S::tiles_at + slab * 32 + lane],
-                                                stage + c * S::chunk_pieces, lane, sum);
-        }
+            for (int i = 0; i < S::chunks; i += S::groups) {
+                const int c = S::groups > 1 ? i + group_of_warp() : i;
+                if (source.whole || source.has(step * S::chunks + c, slab))
+                    multiply_tile<S>(stage[c * S::chunk_pieces + S::tiles_at + slab * 32 + lane],
+                                     stage + c * S::chunk_pieces, lane, sums);
+            }
         out = out == S::depth - 1 ? 0 : out + 1;
         in = in == S::depth - 1 ? 0 : in + 1;
     }
@@ -263,10 +379,10 @@ __device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S
 // lanes of a group have all values of its two rows. Not inlined, and everything by value: nothing of it shall be in the
 // way of what usually happens.
 template <class V, class C>
-__attribute__((noinline)) __device__ Run<float> add_entries(PanelsView<V> p, Operands<V, C> o, offset_t begin,
-                                                            offset_t end, int slab, int lane, offset_t j, int t)
+__attribute__((noinline)) __device__ Run<Sum<V>> add_entries(PanelsView<V> p, Operands<V, C> o, offset_t begin,
+                                                             offset_t end, int slab, int lane, offset_t j, int t)
 {
-    Run<float> sum = {};
+    Run<Sum<V>> sum = {};
     for (offset_t k = begin; k < end; ++k) {
         const Chunk<V>& chunk = p.chunk[k];
         if (!chunk.has(slab)) continue;
@@ -275,7 +391,7 @@ __attribute__((noinline)) __device__ Run<float> add_entries(PanelsView<V> p, Ope
             for (int i = 0; i < values_per_lane<V>; ++i) {
                 if (!(p.present[at] >> i & 1)) continue;
                 const fragment::Entry place = Tile<V>::place(holder, i);
-                const float factor = Tile<V>::factor(p.value[at * values_per_lane<V> + i]);
+                const Sum<V> factor = Tile<V>::factor(p.value[at * values_per_lane<V> + i]);
                 for (int c = 0; c < 2; ++c) {
                     const offset_t column = j + Tile<V>::column(t, lane, c);
                     if (column < o.n)
@@ -291,29 +407,31 @@ __attribute__((noinline)) __device__ Run<float> add_entries(PanelsView<V> p, Ope
 // Sums that are not finite are added up again, of the chunks of the panel that this block has.
 template <int Columns, class V, class C>
 __device__ inline void mend_sums(const PanelsView<V>& p, const Operands<V, C>& o, offset_t begin, offset_t end,
-                                 int slab, int lane, offset_t j, float (&sum)[Columns / 8][4])
+                                 int slab, int lane, offset_t j, Sum<V> (&sum)[Columns / 8][4])
 {
-    float none[4] = {};  // stay so as long as sums are finite
+    Sum<V> none[4] = {};  // stay so as long as sums are finite
 #pragma unroll
     for (int t = 0; t < Columns / 8; ++t)
-        for (int i = 0; i < 4; ++i) none[i] += sum[t][i] * 0.0f;
-    if (!__any_sync(all_lanes, (none[0] + none[1]) + (none[2] + none[3]) != 0.0f)) return;
+        for (int i = 0; i < 4; ++i) none[i] += sum[t][i] * 0;
+    if (!__any_sync(all_lanes, (none[0] + none[1]) + (none[2] + none[3]) != 0)) return;
 #pragma unroll
     for (int t = 0; t < Columns / 8; ++t) {
-        const Run<float> four = add_entries<V, EntryType<C>>(p, o, begin, end, slab, lane, j, t);
+        const Run<Sum<V>> four = add_entries<V, EntryType<C>>(p, o, begin, end, slab, lane, j, t);
         for (int i = 0; i < 4; ++i) sum[t][i] = four.value[i];
     }
 }
 
 // Eights of columns that a lane's run of columns in a row goes through: a run has two for numbers of 16 bits, eight for
-// tf32.
+// tf32, four for doubles.
 template <class V>
-constexpr int eights_per_run = sizeof(V) == 2 ? 1 : 4;
+constexpr int eights_per_run = sizeof(V) == 2 ? 1 : per_piece<V>;
 
 // Sums that are written at once.
+template <class V>
+constexpr int at_once = sizeof(V) == 4 ? 4 : 2;
 template <class V, class C>
-struct alignas((sizeof(V) == 2 ? 2 : 4) * sizeof(C)) Together {
-    static constexpr int count = sizeof(V) == 2 ? 2 : 4;
+struct alignas(at_once<V> * sizeof(C)) Together {
+    static constexpr int count = at_once<V>;
     C value[count];
 };
 
@@ -321,7 +439,7 @@ struct alignas((sizeof(V) == 2 ? 2 : 4) * sizeof(C)) Together {
 // third of the kernel's time.
 template <int Columns, class V, class C>
 __device__ inline void write_sums(const PanelsView<V>& p, const Operands<V, C>& o, offset_t first_row, offset_t j,
-                                  int lane, const float (&sum)[Columns / 8][4])
+                                  int lane, const Sum<V> (&sum)[Columns / 8][4])
 {
     using Entry = EntryType<C>;
     using Some = Together<V, Entry>;
@@ -358,15 +476,6 @@ __device__ inline void write_sums(const PanelsView<V>& p, const Operands<V, C>& 
                     put_pair(o, pairs, row, column + t * 8 + k, at(t, k), at(t, k + 1));
         }
     }
-}
-
-// Whether rows of B are whole pieces.
-template <class V, class C>
-bool has_pieces(const Operands<V, C>& o)
-{
-    const offset_t step = o.b_row * static_cast<offset_t>(sizeof(V));
-    return o.b_col == 1 && o.n % per_piece<V> == 0 && reinterpret_cast<std::uintptr_t>(o.b) % sizeof(Piece) == 0 &&
-           step % static_cast<offset_t>(sizeof(Piece)) == 0 && step <= max_index;
 }
 
 }  // namespace tulle::inline TULLE_ABI::spmm

@@ -192,6 +192,9 @@ Explanation consider(const Context& host, const CsrView<LoadedAs<V>>& a, const E
         e.features.order = found.order.kind;
         e.order_why = found.why;
         if (options.bsa) e.ways.push_back(by_tiles(host, a, e.features, model, found.candidates.back().order_seconds));
+    } else if (spmm::wants_cost(e.features, {backend})) {  // full precision: dense or rows
+        const spmm::Pattern pattern = spmm::pattern_of(a);
+        e.features.cost = spmm::panel_cost(host, pattern, spmm::order_rows(host, pattern));
     }
     e.choice = spmm::choose(e.features, {backend});
     for (Way& w : e.ways)

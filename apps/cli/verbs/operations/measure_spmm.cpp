@@ -92,7 +92,11 @@ Verdict check(const DenseProblem<V>& p, const SpmmOptions& o, const std::vector<
         return CsrView<double>{p.a.rows, p.a.cols,       p.a.nonzeros, p.a.row_begin,
                                p.a.col,  numbers.data(), p.a.sorted,   p.a.unique};
     };
-    const error_bound::Rounding rounding = error_bound::rounding_of<V, ResultOf<V>>(tensor, tensor && o.type == "tf32");
+    using error_bound::Operands;
+    const Operands operands = !tensor || sizeof(V) != 4 ? Operands::whole
+                              : o.type == "tf32"        ? Operands::tf32
+                                                        : Operands::split;
+    const error_bound::Rounding rounding = error_bound::rounding_of<V, ResultOf<V>>(tensor && sizeof(V) < 8, operands);
     const auto b = view_of(p.b.data(), p.cols, o);
     const auto before = view_of(p.c.data(), p.rows, o), after = view_of(c.data(), p.rows, o);
     Verdict worst;
