@@ -55,6 +55,18 @@ def cases(A, device):
     yield "spgemm", ops.spgemm.default, (*p, a.values, B.crow, B.col, B.values, 9, 7, 6), (2, 5)
 
 
+def test_calls_go_around_registered_gradients_and_have_the_same(A, device):
+    a = csr(A, device)
+    p = (a.crow, a.col)
+    q, k, v = dense((9, 3), device, seed=1), dense((7, 3), device, seed=2), dense((7, 2), device, seed=3)
+    for f, inputs in ((lambda w, b: tt.spmm(tt.CSR(*p, w, a.shape), b), (a.values, v)), (lambda q, k: tt.sddmm(a, q, k).values, (q, k)),
+                      (lambda q, k, v: tt.attention(a, q, k, v), (q, k, v))):
+        assert type(f(*inputs).grad_fn).__name__.startswith("tulle_")
+        assert torch.autograd.gradcheck(f, inputs) and torch.autograd.gradgradcheck(f, inputs)
+    with torch.no_grad():
+        assert not tt.spmm(a, v).requires_grad
+
+
 def test_gradcheck(A, device):
     for name, op, arguments, where in cases(A, device):
         def f(*inputs):

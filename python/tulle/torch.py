@@ -245,6 +245,54 @@ def _(crow_a, col_a, values_a, crow_b, col_b, values_b, rows, inner, cols):
 _ops = torch.ops.tulle
 
 
+# ---- calls: what torch does in Python for an operator with a registered gradient takes longer than most products, so that plain tensors go around it
+
+
+class _Calls:
+    """The operators by name. Under torch.compile and torch.func, and for tensors of other classes, they are called as they are."""
+
+    def __init__(self) -> None:
+        self._functions: dict[str, Any] = {}
+
+    def add(self, name: str, back: Callable, keep: Callable) -> None:
+        operator = getattr(_ops, name).default
+
+        def run(*inputs):
+            with torch._C._AutoDispatchBelowAutograd():
+                return operator(*inputs)
+
+        def forward(ctx, *inputs):                   # with a setup_context of its own torch takes 40 us more
+            output = run(*inputs)
+            keep(ctx, inputs, output)
+            return output
+
+        function = type(f"tulle_{name}", (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(back)})
+
+        def call(*inputs):
+            tensors = [t for t in inputs if isinstance(t, torch.Tensor)]
+            if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active() or any(type(t) not in _PLAIN for t in tensors):
+                return operator(*inputs)
+            if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
+                return function.apply(*inputs)
+            return run(*inputs)
+
+        self._functions[name] = call
+
+    def __getattr__(self, name: str) -> Any:
+        return self._functions[name]
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_call = _Calls()
+
+
+def _rows_of(crow: torch.Tensor, nonzeros: int) -> torch.Tensor:
+    """row_of_nonzeros, kept with the plans."""
+    if torch.compiler.is_compiling() or type(crow) not in _PLAIN:
+        return row_of_nonzeros(crow, nonzeros)
+    return _find(("rows", crow.device, nonzeros, _stamp(crow)), lambda: _Entry(row_of_nonzeros(crow, nonzeros), (crow,))).plan
+
+
 # ---- gradients: formulas of the same operators, so that they can be differentiated again
 
 
@@ -256,16 +304,16 @@ def _keep_product(ctx, inputs, output):
 def _back_spmv(ctx, g):
     crow, col, values, x = ctx.saved_tensors
     left, right = (x, g) if ctx.transpose else (g, x)
-    of_values = _ops.sddmm(crow, col, left[:, None], right[:, None]) if ctx.needs_input_grad[2] else None
-    of_x = _ops.spmv(crow, col, values, g, ctx.rows, ctx.cols, not ctx.transpose) if ctx.needs_input_grad[3] else None
+    of_values = _call.sddmm(crow, col, left[:, None], right[:, None]) if ctx.needs_input_grad[2] else None
+    of_x = _call.spmv(crow, col, values, g, ctx.rows, ctx.cols, not ctx.transpose) if ctx.needs_input_grad[3] else None
     return None, None, of_values, of_x, None, None, None
 
 
 def _back_spmm(ctx, g):
     crow, col, values, b = ctx.saved_tensors
     left, right = (b, g) if ctx.transpose else (g, b)
-    of_values = _ops.sddmm(crow, col, left, right) if ctx.needs_input_grad[2] else None
-    of_b = _ops.spmm(crow, col, values, g, ctx.rows, ctx.cols, not ctx.transpose) if ctx.needs_input_grad[3] else None
+    of_values = _call.sddmm(crow, col, left, right) if ctx.needs_input_grad[2] else None
+    of_b = _call.spmm(crow, col, values, g, ctx.rows, ctx.cols, not ctx.transpose) if ctx.needs_input_grad[3] else None
     return None, None, of_values, of_b, None, None, None
 
 
@@ -276,8 +324,8 @@ def _keep_sddmm(ctx, inputs, output):
 def _back_sddmm(ctx, g):
     crow, col, x, y = ctx.saved_tensors
     rows, cols = x.shape[0], y.shape[0]
-    of_x = _ops.spmm(crow, col, g, y, rows, cols, False) if ctx.needs_input_grad[2] else None
-    of_y = _ops.spmm(crow, col, g, x, rows, cols, True) if ctx.needs_input_grad[3] else None
+    of_x = _call.spmm(crow, col, g, y, rows, cols, False) if ctx.needs_input_grad[2] else None
+    of_y = _call.spmm(crow, col, g, x, rows, cols, True) if ctx.needs_input_grad[3] else None
     return None, None, of_x, of_y
 
 
@@ -290,12 +338,12 @@ def _back_attention(ctx, g):
     """The scores again, one for each nonzero; then the usual softmax."""
     crow, col, q, k, v = ctx.saved_tensors
     rows, cols = q.shape[0], k.shape[0]
-    p = softmax_rows(crow, ctx.alpha * _ops.sddmm(crow, col, q, k))
-    of_p = _ops.sddmm(crow, col, g, v)
-    row = row_of_nonzeros(crow, col.numel())
+    p = softmax_rows(crow, ctx.alpha * _call.sddmm(crow, col, q, k))
+    of_p = _call.sddmm(crow, col, g, v)
+    row = _rows_of(crow, col.numel())
     of_scores = ctx.alpha * p * (of_p - p.new_zeros(rows).index_add(0, row, p * of_p)[row])
-    return (None, None, _ops.spmm(crow, col, of_scores, k, rows, cols, False), _ops.spmm(crow, col, of_scores, q, rows, cols, True),
-            _ops.spmm(crow, col, p, g, rows, cols, True), None)
+    return (None, None, _call.spmm(crow, col, of_scores, k, rows, cols, False), _call.spmm(crow, col, of_scores, q, rows, cols, True),
+            _call.spmm(crow, col, p, g, rows, cols, True), None)
 
 
 def _keep_solve(ctx, inputs, output):
@@ -305,12 +353,12 @@ def _keep_solve(ctx, inputs, output):
 
 def _back_solve(ctx, g):
     crow, col, values, x = ctx.saved_tensors
-    of_b = _ops.solve_triangular(crow, col, values, g, ctx.lower, ctx.unit_diagonal, not ctx.transpose)
+    of_b = _call.solve_triangular(crow, col, values, g, ctx.lower, ctx.unit_diagonal, not ctx.transpose)
     of_values = None
     if ctx.needs_input_grad[2]:
         left, right = (x, of_b) if ctx.transpose else (of_b, x)
         left, right = (left, right) if left.dim() == 2 else (left[:, None], right[:, None])
-        of_values = -_ops.sddmm(crow, col, left, right)
+        of_values = -_call.sddmm(crow, col, left, right)
         if ctx.unit_diagonal:
             of_values = of_values.masked_fill(row_of_nonzeros(crow, col.numel()) == col, 0)
     return None, None, of_values, of_b, None, None, None
@@ -350,6 +398,7 @@ def _back_spgemm(ctx, _crow, _col, g):
 for _name, _back, _keep in (("spmv", _back_spmv, _keep_product), ("spmm", _back_spmm, _keep_product), ("sddmm", _back_sddmm, _keep_sddmm), ("attention", _back_attention, _keep_attention),
                             ("solve_triangular", _back_solve, _keep_solve), ("spgemm", _back_spgemm, _keep_spgemm)):
     operators.register_autograd(f"tulle::{_name}", _back, setup_context=_keep, lib=_definitions)
+    _call.add(_name, _back, _keep)
 
 
 # ---- what users call
@@ -377,7 +426,7 @@ def spmv(A: Any, x: torch.Tensor, *, transpose: bool = False) -> torch.Tensor:
     A = as_csr(A)
     _require(x.dim() == 1 and x.shape[0] == A.shape[0 if transpose else 1], f"x has the shape {tuple(x.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
     values, x = _together(A.values, x, half=False)
-    return _ops.spmv(A.crow, A.col, values, x, *A.shape, transpose)
+    return _call.spmv(A.crow, A.col, values, x, *A.shape, transpose)
 
 
 def spmm(A: Any, B: torch.Tensor, *, transpose: bool = False) -> torch.Tensor:
@@ -399,7 +448,7 @@ def spmm(A: Any, B: torch.Tensor, *, transpose: bool = False) -> torch.Tensor:
     A = as_csr(A)
     _require(B.dim() == 2 and B.shape[0] == A.shape[0 if transpose else 1], f"B has the shape {tuple(B.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
     values, B = _together(A.values, B)
-    return _ops.spmm(A.crow, A.col, values, B, *A.shape, transpose)
+    return _call.spmm(A.crow, A.col, values, B, *A.shape, transpose)
 
 
 def sddmm(A: Any, X: torch.Tensor, Y: torch.Tensor) -> CSR:
@@ -408,7 +457,7 @@ def sddmm(A: Any, X: torch.Tensor, Y: torch.Tensor) -> CSR:
     _require(X.dim() == Y.dim() == 2 and X.shape[1] == Y.shape[1] and (X.shape[0], Y.shape[0]) == tuple(A.shape),
              f"X and Y have the shapes {tuple(X.shape)} and {tuple(Y.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
     X, Y = _together(X, Y)
-    return CSR(A.crow, A.col, _ops.sddmm(A.crow, A.col, X, Y), A.shape)
+    return CSR(A.crow, A.col, _call.sddmm(A.crow, A.col, X, Y), A.shape)
 
 
 def attention(A: Any, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor, alpha: float | None = None) -> torch.Tensor:
@@ -417,7 +466,7 @@ def attention(A: Any, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor, alpha: 
     _require(Q.dim() == K.dim() == V.dim() == 2 and Q.shape[1] == K.shape[1] and (Q.shape[0], K.shape[0]) == tuple(A.shape) and V.shape[0] == K.shape[0],
              f"Q, K and V have the shapes {tuple(Q.shape)}, {tuple(K.shape)} and {tuple(V.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
     Q, K, V = _together(Q, K, V)
-    return _ops.attention(A.crow, A.col, Q, K, V, float(alpha) if alpha is not None else 1.0 / max(1, Q.shape[1]) ** 0.5)
+    return _call.attention(A.crow, A.col, Q, K, V, float(alpha) if alpha is not None else 1.0 / max(1, Q.shape[1]) ** 0.5)
 
 
 def spgemm(A: Any, B: Any) -> CSR:
@@ -425,7 +474,7 @@ def spgemm(A: Any, B: Any) -> CSR:
     A, B = as_csr(A), as_csr(B)
     _require(A.shape[1] == B.shape[0], f"A is {A.shape[0]} x {A.shape[1]}, but B is {B.shape[0]} x {B.shape[1]}")
     a, b = _together(A.values, B.values, half=False)
-    return CSR(*_ops.spgemm(A.crow, A.col, a, B.crow, B.col, b, A.shape[0], A.shape[1], B.shape[1]), (A.shape[0], B.shape[1]))
+    return CSR(*_call.spgemm(A.crow, A.col, a, B.crow, B.col, b, A.shape[0], A.shape[1], B.shape[1]), (A.shape[0], B.shape[1]))
 
 
 def solve_triangular(T: Any, b: torch.Tensor, *, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False) -> torch.Tensor:
@@ -433,13 +482,13 @@ def solve_triangular(T: Any, b: torch.Tensor, *, lower: bool = True, unit_diagon
     T = as_csr(T)
     _require(T.shape[0] == T.shape[1] == b.shape[0], f"T is {T.shape[0]} x {T.shape[1]}, and b has {b.shape[0]} rows")
     values, b = _together(T.values, b, half=False)
-    return _ops.solve_triangular(T.crow, T.col, values, b, lower, unit_diagonal, transpose)
+    return _call.solve_triangular(T.crow, T.col, values, b, lower, unit_diagonal, transpose)
 
 
 def softmax_rows(crow: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
     """The softmax of the nonzeros of every row, with memory for the nonzeros alone."""
     rows = crow.numel() - 1
-    row = row_of_nonzeros(crow, scores.numel())
+    row = _rows_of(crow, scores.numel())
     most = scores.detach().new_full((rows,), float("-inf")).scatter_reduce(0, row, scores.detach(), "amax")
     e = torch.exp(scores - most[row])
     return e / e.new_zeros(rows).index_add(0, row, e)[row]
@@ -509,7 +558,7 @@ class GAT(torch.nn.Module):
         A = as_csr(A)
         H = (X @ self.weight).view(-1, self.heads, self.outputs)
         to, of = (H * self.target).sum(-1), (H * self.source).sum(-1)
-        row, col = row_of_nonzeros(A.crow, A.col.numel()), A.col.long()
+        row, col = _rows_of(A.crow, A.col.numel()), A.col.long()
         parts = []
         for h in range(self.heads):
             p = softmax_rows(A.crow, torch.nn.functional.leaky_relu(to[row, h] + of[col, h], self.slope))

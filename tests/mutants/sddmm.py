@@ -24,6 +24,8 @@ MUTANTS = [
     sddmm("attention: sums are not scaled to the new base", "src/sddmm/cuda/attend.cu", "r.sum[c] *= scale;", "r.sum[c] *= S(1);", filter="*AttentionOn.ScoresMayBeFar*/cuda*"),
     sddmm("attention: scores of lanes with the same count twice", "src/sddmm/cuda/attend.cu", "slice_sum<32>(counts ? weight : S(0))", "slice_sum<32>(weight)", filter=ATTENTION),
     sddmm("attention: teams are not added up", "src/sddmm/cuda/attend.cu", "for (int distance = Team; distance < 32; distance *= 2)\n#pragma unroll", "for (int distance = Team; distance < 16; distance *= 2)\n#pragma unroll", filter=ATTENTION),
+    sddmm("attention: parts of a long row are not scaled to the same base", "src/sddmm/cuda/attend.cu", "            move_base(largest, part);\n", "", filter="*AttentionOn.*/cuda*"),
+    sddmm("attention: a part of a long row is left out", "src/sddmm/cuda/attend.cu", "for (int w = 1; w < warps_per_block; ++w) {", "for (int w = 2; w < warps_per_block; ++w) {", filter=ATTENTION),
     sddmm("attention: empty rows are divided by nothing", "src/sddmm/cuda/attend.cu", "empty ? Sum<V>(0) : r.sum", "false ? Sum<V>(0) : r.sum", filter="*EqualScores*/cuda*"),
     sddmm("attention, cpu: the largest score is not kept", "src/sddmm/cpu/attend.cpp", "    r.largest = largest;\n}", "}", filter="*AttentionOn.*/cpu"),
     # large strides, huge indices

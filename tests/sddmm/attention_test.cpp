@@ -65,19 +65,19 @@ TEST_P(AttentionOn, IsTheSoftmaxOfTheScoresTimesV)
     });
 }
 
-// Where exp of a score alone would be infinite or zero, in every order of the nonzeros.
+// Where exp of a score alone would be infinite or zero, in every order of the nonzeros, in rows of one warp and of all
+// warps of a block.
 TEST_P(AttentionOn, ScoresMayBeFarFromZero)
 {
     const auto c = ctx();
-    const index_t n = 70;
-    std::vector<std::tuple<index_t, index_t, double>> entries;
-    for (index_t i = 0; i < 3; ++i)
-        for (index_t j = 0; j < n; ++j) entries.emplace_back(i, j, 1.0);
-    const auto a = csr_of<double>(3, n, entries);
-    HostDense<double> q{3, 1, {30, -30, 0}}, k{n, 1, {}};
-    for (index_t j = 0; j < n; ++j) k.at.push_back(j - 20);
-    const auto v = dense<double>(n, 5, Values::reals, 3);
-    EXPECT_TRUE(is_attended(a, false, 1, q, k, v, attended<double, double>(c, a, {}, 1, q, k, v, {})));
+    for (const index_t n : {70, 700}) {
+        const auto a =
+            matrix_where<double>(11, n, Values::reals, 4, [](index_t i, index_t j) { return i % 4 < 3 || j == i; });
+        HostDense<double> q{11, 1, {30, -30, 0, 1, -3, 3, 0.1, 1, 30, -30, 1}}, k{n, 1, {}};
+        for (index_t j = 0; j < n; ++j) k.at.push_back(j - 20);
+        const auto v = dense<double>(n, 5, Values::reals, 3);
+        EXPECT_TRUE(is_attended(a, false, 1, q, k, v, attended<double, double>(c, a, {}, 1, q, k, v, {}))) << n;
+    }
 }
 
 TEST_P(AttentionOn, EqualScoresGiveTheMean)

@@ -3,8 +3,10 @@
 // Block CSR with blocks of 1 x 4, zeros where there is no entry: one vector addition adds up to four products. It pays
 // where columns of a row are close together and every row is used many times.
 //
-// Where small products may be left out, the blocks of a row are in descending order of their magnitude, by levels of
-// `exponents_per_level` powers of two below the largest: a factor uses the first blocks of a row and leaves the rest.
+// Where small products may be left out, the blocks of a row are in descending order of their largest entry, by levels
+// of half a power of two below the largest of the row: a factor uses the first blocks of a row and leaves the rest.
+// Magnitudes are compared as keys: the bits of a number, its exponent and what follows, are its logarithm, linear
+// between powers of two.
 #pragma once
 
 #include <algorithm>
@@ -30,14 +32,15 @@ inline constexpr int block_cols = sums_at_once;
 inline constexpr double least_entries_of_block = 1.5;
 inline constexpr offset_t least_products_per_entry = 128;
 
-inline constexpr int block_levels = 16, exponents_per_level = 2;
+inline constexpr int block_levels = 64, levels_per_power = 2;
+inline constexpr int blocks_at_once = 4;  // loaded before the first is stored: a row has each place once
 
-// The exponent of a magnitude as it is stored: v < 2^(exponent - bias + 1).
+// A power of two as a difference of keys, and by how much at most the key of a number is below its logarithm:
+// log2(1 + m) - m is below 0.0861.
 template <class V>
-int exponent_of(V v)
-{
-    return static_cast<int>(key_of(v) >> (std::numeric_limits<V>::digits - 1));
-}
+inline constexpr std::int64_t key_of_power = std::int64_t{1} << (std::numeric_limits<V>::digits - 1);
+template <class V>
+inline constexpr auto key_error = static_cast<std::int64_t>(0.0861 * static_cast<double>(key_of_power<V>));
 
 template <class V>
 struct Bcsr {
@@ -45,20 +48,26 @@ struct Bcsr {
     Buffer<index_t> at;      // column / 4
     Buffer<V> value;
     Buffer<std::array<index_t, block_levels>> blocks_to;  // of every row: blocks up to each level
-    Buffer<int> top;                                      // of every row: exponent of the largest block
-    int least_exponents = 0;  // of a factor and the largest block, together, from which on the first level is used
+    Buffer<std::int64_t> top;                             // of every row: key of the largest entry
+    std::int64_t negligible =
+        0;  // keys of a factor and an entry that add up to no more have a product below the quantum
 
     bool is_made() const { return at.size() > 0; }
+    // Of a key that is by so much below the top of its row.
+    static std::size_t level_of(std::int64_t below)
+    {
+        return static_cast<std::size_t>(
+            std::min<std::int64_t>(below * levels_per_power / key_of_power<V>, block_levels - 1));
+    }
     // The blocks of row k whose products with the factor are not negligible.
     offset_t blocks_of(index_t k, V factor) const
     {
-        const int above = top.data()[k] + exponent_of(factor) - least_exponents;
-        if (above < 0) return 0;
-        return blocks_to.data()[k][static_cast<std::size_t>(std::min(above / exponents_per_level, block_levels - 1))];
+        const std::int64_t above = top.data()[k] + static_cast<std::int64_t>(key_of(factor)) - negligible;
+        return above > 0 ? blocks_to.data()[k][level_of(above - 1)] : 0;
     }
     void prefetch(index_t k) const
     {
-        __builtin_prefetch(blocks_to.data() + k);
+        __builtin_prefetch(blocks_to.data()[k].data() + block_levels / 4);  // levels of most factors
         __builtin_prefetch(at.data() + begin.data()[k]);
         __builtin_prefetch(value.data() + block_cols * begin.data()[k]);
     }
@@ -76,33 +85,30 @@ void for_each_with_block(const CsrView<V>& b, index_t i, Visit&& visit)
     }
 }
 
-// Levels of the blocks of a row in the order of columns, by the sums of their magnitudes; blocks_to and top of the row.
+// Levels of the blocks of a row in the order of columns, by their largest entries; blocks_to and top of the row.
 template <class V>
-void find_levels(const CsrView<V>& b, index_t i, bool is_by_magnitude, std::uint16_t* level, Bcsr<V>& r)
+void find_levels(const CsrView<V>& b, index_t i, bool is_by_magnitude, KeyOf<V>* key, std::uint8_t* level, Bcsr<V>& r)
 {
     offset_t n = -1;
-    V mass = 0;
-    int top = 0;
+    KeyOf<V> top = 0;
     for_each_with_block(b, i, [&](index_t, bool is_new, offset_t p) {
         n += is_new;
-        mass = is_new ? std::abs(b.value[p]) : mass + std::abs(b.value[p]);
-        level[n] = static_cast<std::uint16_t>(exponent_of(mass));
-        top = std::max(top, exponent_of(mass));
+        key[n] = is_new ? key_of(b.value[p]) : std::max(key[n], key_of(b.value[p]));
+        top = std::max(top, key[n]);
     });
     std::array<index_t, block_levels> blocks{};
     for (offset_t k = 0; k <= n; ++k) {
-        const int below = is_by_magnitude ? (top - level[k]) / exponents_per_level : 0;
-        level[k] = static_cast<std::uint16_t>(std::min(below, block_levels - 1));
+        level[k] = static_cast<std::uint8_t>(is_by_magnitude ? r.level_of(static_cast<std::int64_t>(top - key[k])) : 0);
         ++blocks[level[k]];
     }
     for (std::size_t l = 1; l < blocks.size(); ++l) blocks[l] += blocks[l - 1];
     r.blocks_to.data()[i] = blocks;
-    r.top.data()[i] = top;
+    r.top.data()[i] = static_cast<std::int64_t>(top);
 }
 
 // Blocks of a row to their places: by levels, within one in the order of columns.
 template <class V>
-void fill_blocks(const CsrView<V>& b, index_t i, const std::uint16_t* level, Bcsr<V>& r)
+void fill_blocks(const CsrView<V>& b, index_t i, const std::uint8_t* level, Bcsr<V>& r)
 {
     const offset_t begin = r.begin.data()[i];
     std::array<index_t, block_levels> next{};
@@ -134,30 +140,34 @@ Bcsr<V> make_bcsr(const CpuQueue& q, const CsrView<V>& b, offset_t products, con
     r.at = Buffer<index_t>(q, begin[b.rows]);
     r.value = Buffer<V>(q, block_cols * begin[b.rows]);
     r.blocks_to = Buffer<std::array<index_t, block_levels>>(q, b.rows);
-    r.top = Buffer<int>(q, b.rows);
-    // A factor below 2^(x + 1) times a block below 2^(y + 1) is below 2^z where x + y + 2 <= z.
-    constexpr int bias = std::numeric_limits<V>::max_exponent - 1;
+    r.top = Buffer<std::int64_t>(q, b.rows);
+    constexpr std::int64_t key_of_one = (std::numeric_limits<V>::max_exponent - 1) * key_of_power<V>;
     const bool is_by_magnitude = quantum.value() > 0;
-    if (is_by_magnitude) r.least_exponents = exponent_of(quantum.value()) + bias - 1;
-    Buffer<std::uint16_t> level(q, begin[b.rows]);
+    if (is_by_magnitude)
+        r.negligible = static_cast<std::int64_t>(key_of(quantum.value())) + key_of_one - 2 * (key_error<V> + 1);
+    Buffer<std::uint8_t> level(q, begin[b.rows]);
+    Buffer<KeyOf<V>> key(q, begin[b.rows]);
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (index_t i = 0; i < b.rows; ++i) {
-        find_levels(b, i, is_by_magnitude, level.data() + begin[i], r);
+        find_levels(b, i, is_by_magnitude, key.data() + begin[i], level.data() + begin[i], r);
         fill_blocks(b, i, level.data() + begin[i], r);
     }
     return r;
 }
 
 // sums += factor times the blocks of row k that are not negligible, or times all; the factor is finite, so that places
-// without an entry stay as they are.
+// without an entry stay as they are. The sums are a copy, whose address the compiler keeps in a register.
 template <class V, class Sums>
-void add_block_row(const Bcsr<V>& b, index_t k, V factor, const Sums& sums, bool all)
+void add_block_row(const Bcsr<V>& b, index_t k, V factor, Sums sums, bool all)
 {
-    const index_t* const at = b.at.data();
-    const V* const value = b.value.data();
-    const offset_t begin = b.begin.data()[k], end = all ? b.begin.data()[k + 1] : begin + b.blocks_of(k, factor);
+    const offset_t begin = b.begin.data()[k], blocks = all ? b.begin.data()[k + 1] - begin : b.blocks_of(k, factor);
+    const index_t* const at = b.at.data() + begin;
+    const V* const value = b.value.data() + block_cols * begin;
     const V scaled = sums.scaled(factor);
-    for (offset_t r = begin; r < end; ++r) sums.add_block(offset_t{block_cols} * at[r], scaled, value + block_cols * r);
+    offset_t r = 0;
+    for (; r + blocks_at_once <= blocks; r += blocks_at_once)
+        sums.template add_blocks<blocks_at_once>(at + r, scaled, value + block_cols * r);
+    for (; r < blocks; ++r) sums.template add_blocks<1>(at + r, scaled, value + block_cols * r);
 }
 
 }  // namespace tulle::inline TULLE_ABI::graph

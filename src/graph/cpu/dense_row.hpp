@@ -90,18 +90,18 @@ private:
     template <class Visit>
     void for_each_at_least(Key cutoff, Visit&& visit) const
     {
-        const Int least = static_cast<Int>(cutoff);
+        const auto sought = sums_.sought(cutoff);
         offset_t j = 0;
         for (; j + 4 * lanes <= places_; j += 4 * lanes) {
-            const Ints first = keys_at(j) >= least, second = keys_at(j + lanes) >= least;
-            const Ints third = keys_at(j + 2 * lanes) >= least, last = keys_at(j + 3 * lanes) >= least;
+            const Ints first = sums_.reaches(j, sought), second = sums_.reaches(j + lanes, sought);
+            const Ints third = sums_.reaches(j + 2 * lanes, sought), last = sums_.reaches(j + 3 * lanes, sought);
             if (is_none((first | second) | (third | last))) continue;
             visit_where(first, j, visit);
             visit_where(second, j + lanes, visit);
             visit_where(third, j + 2 * lanes, visit);
             visit_where(last, j + 3 * lanes, visit);
         }
-        for (; j < places_; j += lanes) visit_where(keys_at(j) >= least, j, visit);
+        for (; j < places_; j += lanes) visit_where(sums_.reaches(j, sought), j, visit);
     }
     void collect(Key cutoff)
     {

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/vector.hpp"
+#include "graph/select.hpp"
 #include "tulle/types.hpp"
 
 #pragma GCC diagnostic push
@@ -24,6 +25,23 @@
 namespace tulle::inline TULLE_ABI::graph {
 
 inline constexpr int sums_at_once = 4;
+
+// Adds the vectors added(0) … added(N - 1) to sums at different places, numbered in vectors: all are loaded before the
+// first is stored.
+template <class Vector, int N, class T, class Added>
+void add_at(T* sums, const index_t* places, Added&& added)
+{
+    T* to[N];
+    Vector sum[N];
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) {
+        to[n] = sums + offset_t{sums_at_once} * places[n];
+        std::memcpy(&sum[n], to[n], sizeof(Vector));
+        sum[n] += added(n);
+    }
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) std::memcpy(to[n], &sum[n], sizeof(Vector));
+}
 
 // Sums over the semiring S.
 template <class S, class V>
@@ -34,12 +52,22 @@ struct PlainSums {
     V scaled(V factor) const { return factor; }
     void set(index_t j, V factor, V b) const { at[j] = S::times(factor, b); }
     void add(index_t j, V factor, V b) const { at[j] = S::add(at[j], S::times(factor, b)); }
-    void add_block(offset_t j, V factor, const V* b) const
+    // Adds factor times N blocks at different places, of which `places` are numbered.
+    template <int N>
+    void add_blocks(const index_t* places, V factor, const V* b) const
     {
-        const Values added = simd::load<sums_at_once>(at + j) + factor * simd::load<sums_at_once>(b);
-        std::memcpy(at + j, &added, sizeof(added));
+        add_at<Values, N>(at, places, [&](int n) { return factor * simd::load<sums_at_once>(b + sums_at_once * n); });
     }
     V value(offset_t j) const { return at[j]; }
+    // For reaches(): the cutoff.
+    KeyOf<V> sought(KeyOf<V> cutoff) const { return cutoff; }
+    // Which of the sums from j on are at or above it; keys have no sign bit, so that signed integers have their order.
+    auto reaches(offset_t j, KeyOf<V> cutoff) const
+    {
+        using Int = std::make_signed_t<KeyOf<V>>;
+        const auto bits = simd::bits_as<simd::Vector<Int, sums_at_once>>(values(j));
+        return (bits & static_cast<Int>(~KeyOf<V>{0} >> 1)) >= static_cast<Int>(cutoff);
+    }
     Values values(offset_t j) const { return simd::load<sums_at_once>(at + j); }
     V take(offset_t j) const { return std::exchange(at[j], V(0)); }
     void clear(offset_t places) const { std::fill_n(at, places, V(0)); }
@@ -56,17 +84,31 @@ struct FixedSums {
     V scaled(V factor) const { return std::min(factor * per_one, std::numeric_limits<V>::max()); }
     void set(index_t j, V factor, V b) const { at[j] = static_cast<std::int32_t>(factor * b); }
     void add(index_t j, V factor, V b) const { at[j] += static_cast<std::int32_t>(factor * b); }
-    void add_block(offset_t j, V factor, const V* b) const
+    template <int N>
+    void add_blocks(const index_t* places, V factor, const V* b) const
     {
-        const Ints added = ints(j) + __builtin_convertvector(factor * simd::load<sums_at_once>(b), Ints);
-        std::memcpy(at + j, &added, sizeof(added));
+        add_at<Ints, N>(at, places, [&](int n) {
+            return __builtin_convertvector(factor * simd::load<sums_at_once>(b + sums_at_once * n), Ints);
+        });
     }
-    V value(offset_t j) const { return static_cast<V>(at[j]) / per_one; }
+    V value(offset_t j) const { return value_of(at[j]); }
+    // The smallest integer whose value is at or above the cutoff; integers of 25 bits and more are rounded as values.
+    std::int32_t sought(KeyOf<V> cutoff) const
+    {
+        constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
+        const double about = static_cast<double>(magnitude_of<V>(cutoff)) * static_cast<double>(per_one);
+        std::int32_t n = about < most ? static_cast<std::int32_t>(about) : most;
+        while (n > 0 && key_of(value_of(n - 1)) >= cutoff) --n;
+        while (n < most && key_of(value_of(n)) < cutoff) ++n;
+        return n;
+    }
+    Ints reaches(offset_t j, std::int32_t least) const { return ints(j) >= least; }
     Values values(offset_t j) const { return __builtin_convertvector(ints(j), Values) * (1 / per_one); }
-    V take(offset_t j) const { return static_cast<V>(std::exchange(at[j], 0)) / per_one; }
+    V take(offset_t j) const { return value_of(std::exchange(at[j], 0)); }
     void clear(offset_t places) const { std::fill_n(at, places, 0); }
 
 private:
+    V value_of(std::int32_t n) const { return static_cast<V>(n) / per_one; }
     Ints ints(offset_t j) const
     {
         Ints v;

@@ -3,7 +3,8 @@
 // A warp for a row of H, with a running softmax: the slices of the warp compute the scores of a batch of nonzeros each
 // (dots.cuh), every lane turns the score it got into a weight relative to the largest so far, and the warp adds rows of
 // V. For the rows of V the warp is divided into teams that take nonzeros by turns; a lane has four columns of every
-// `Team` runs. Sums are added up in a fixed order.
+// `Team` runs. All warps of a block share the long rows among its rows: each has batches of its own with its own
+// largest score, and the parts are added up in the order of the warps. Sums are added up in a fixed order.
 #include <cmath>
 
 #include "base/constant.hpp"
@@ -13,8 +14,10 @@
 namespace tulle::inline TULLE_ABI::sddmm {
 namespace {
 
-constexpr int threads_per_block = 128;
+constexpr int threads_per_block = 256, warps_per_block = threads_per_block / 32;
+constexpr int batches_of_warp = 4;  // rows of more are shared by the block
 constexpr unsigned whole_warp = 0xffffffffu;
+constexpr offset_t many_nonzeros = 32768;  // from which on four lanes compute a score, as in SDDMM (measured there)
 
 template <class S>
 __device__ inline S minus_infinity()
@@ -77,23 +80,33 @@ __device__ inline S largest_of(S score, S before)
     return largest;
 }
 
-// Adds `count` rows of V with the weights that lanes have.
+// Adds `count` rows of V with the weights that lanes have. Some rows are asked for before the first is used.
 template <int Lanes, int Team, int Runs, class V, class C>
 __device__ inline void add_rows(const Attention<V, C>& o, int count, Sum<V> weight, index_t col,
                                 Running<Runs, Sum<V>>& r)
 {
+    constexpr int at_once = 4 / Runs;
     const int lane = static_cast<int>(threadIdx.x) % 32, team = lane / Team;
     const bool whole = o.v.col == 1 && can_load_runs(o.v.data, o.v.row);
-    for (int i = 0; i < count; i += 32 / Team) {
-        const int mine = i + team, from = lane_of_score<Lanes>(mine < count ? mine : count - 1);
-        const Sum<V> w = __shfl_sync(whole_warp, weight, from);
-        const index_t row = __shfl_sync(whole_warp, col, from);
-        if (mine >= count) continue;
+    for (int i = team; i - team < count; i += at_once * (32 / Team)) {
+        Run<V> run[at_once][Runs];
+        Sum<V> w[at_once];
 #pragma unroll
-        for (int t = 0; t < Runs; ++t) {
-            const Run<V> run = load_columns(o.v, whole, row, (t * Team + lane % Team) * run_length, o.width);
+        for (int n = 0; n < at_once; ++n) {
+            const int mine = i + n * (32 / Team), from = lane_of_score<Lanes>(mine < count ? mine : count - 1);
+            w[n] = __shfl_sync(whole_warp, weight, from);
+            const index_t row = __shfl_sync(whole_warp, col, from);
 #pragma unroll
-            for (int c = 0; c < run_length; ++c) r.sum[t * run_length + c] += w * widen(run.value[c]);
+            for (int t = 0; t < Runs; ++t)
+                run[n][t] = load_columns(o.v, whole, row, (t * Team + lane % Team) * run_length, o.width);
+        }
+#pragma unroll
+        for (int n = 0; n < at_once; ++n) {
+            if (i + n * (32 / Team) >= count) continue;
+#pragma unroll
+            for (int t = 0; t < Runs; ++t)
+#pragma unroll
+                for (int c = 0; c < run_length; ++c) r.sum[t * run_length + c] += w[n] * widen(run[n][t].value[c]);
         }
     }
 }
@@ -117,20 +130,15 @@ __device__ inline void put_row(const Attention<V, C>& o, index_t row, bool empty
                     Narrow<C>::from(empty ? Sum<V>(0) : r.sum[t * run_length + c] / r.total);
 }
 
-//   grid: ceil(rows * 32 / threads)      shared memory: none      H: every row once
+// The nonzeros of a row from p on, a batch in every `step`, with the largest score and the sums before.
 template <int Lanes, int Team, int Runs, class V, class C>
-__global__ void __launch_bounds__(threads_per_block) attend_kernel(CsrView<V> a, Attention<V, C> o)
+__device__ inline void add_batches(const CsrView<V>& a, const Attention<V, C>& o, index_t row, offset_t p, offset_t end,
+                                   offset_t step, Running<Runs, Sum<V>>& r)
 {
     using S = Sum<V>;
     constexpr int at_once = scores_at_once<Lanes>;
-    const offset_t number = global_thread() / 32;
-    if (number >= a.rows) return;  // all lanes of the warp
-    const auto row = static_cast<index_t>(number);
     const int lane = static_cast<int>(threadIdx.x) % 32, slice = lane / Lanes, in_slice = lane % Lanes;
-    const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
-    wait_for_earlier_kernels();
-    Running<Runs, S> r{.largest = minus_infinity<S>(), .total = 0, .sum = {}};
-    for (offset_t p = begin; p < end; p += at_once) {
+    for (; p < end; p += step) {
         const int count = end - p < at_once ? static_cast<int>(end - p) : at_once;
         const auto within = [&](int i) { return p + (i < count ? i : count - 1); };
         const offset_t asked = within(slice * batch<Lanes> + (in_slice < batch<Lanes> ? in_slice : 0));
@@ -145,14 +153,56 @@ __global__ void __launch_bounds__(threads_per_block) attend_kernel(CsrView<V> a,
         r.total += slice_sum<32>(counts ? weight : S(0));
         add_rows<Lanes, Team, Runs>(o, count, weight, a.col[at], r);
     }
-    put_row<Team, Runs>(o, row, begin == end, r);
+}
+
+// What the lanes of the other warps have added up for the same row, added to the first warp's in the order of warps.
+// `parts`: of every thread. All threads of the block must call.
+template <int Runs, class S>
+__device__ inline void join_parts(Running<Runs, S>* parts, Running<Runs, S>& r)
+{
+    parts[threadIdx.x] = r;
+    __syncthreads();
+    if (threadIdx.x < 32)
+        for (int w = 1; w < warps_per_block; ++w) {
+            Running<Runs, S> part = parts[w * 32 + static_cast<int>(threadIdx.x)];
+            const S largest = part.largest > r.largest ? part.largest : r.largest;
+            move_base(largest, r);
+            move_base(largest, part);
+            r.total += part.total;
+#pragma unroll
+            for (int c = 0; c < Runs * run_length; ++c) r.sum[c] += part.sum[c];
+        }
+    __syncthreads();
+}
+
+//   grid: ceil(rows * 32 / threads)      shared memory: a part for each thread      H: every row once
+template <int Lanes, int Team, int Runs, class V, class C>
+__global__ void __launch_bounds__(threads_per_block) attend_kernel(CsrView<V> a, Attention<V, C> o)
+{
+    using Part = Running<Runs, Sum<V>>;
+    constexpr int at_once = scores_at_once<Lanes>, longest = batches_of_warp * at_once;
+    TULLE_SHARED(Part, parts, threads_per_block);
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const offset_t first = offset_t{blockIdx.x} * warps_per_block;
+    wait_for_earlier_kernels();
+    for (int w = 0; w < warps_per_block && first + w < a.rows; ++w) {
+        const auto row = static_cast<index_t>(first + w);
+        const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
+        const bool is_shared = end - begin > longest;
+        if (!is_shared && w != warp) continue;
+        Part r{.largest = minus_infinity<Sum<V>>(), .total = 0, .sum = {}};
+        add_batches<Lanes, Team, Runs>(a, o, row, is_shared ? begin + warp * at_once : begin, end,
+                                       is_shared ? warps_per_block * at_once : at_once, r);
+        if (is_shared) join_parts(parts, r);
+        if (!is_shared || warp == 0) put_row<Team, Runs>(o, row, begin == end, r);
+    }
 }
 
 template <int Team, int Runs, class V, class C>
 void attend_with(const CudaQueue& q, const CsrView<V>& a, bool early, const Attention<V, C>& o)
 {
-    const offset_t depth_bytes = static_cast<offset_t>(sizeof(V)) * o.depth;
-    with_constant<8, 32>(depth_bytes <= 256 ? 8 : 32, [&](auto lanes) {
+    const bool is_short = static_cast<offset_t>(sizeof(V)) * o.depth <= 256;
+    with_constant<4, 32>(is_short || a.nonzeros >= many_nonzeros ? 4 : 32, [&](auto lanes) {
         launch(q, one_thread_each(offset_t{a.rows} * 32, threads_per_block, early),
                attend_kernel<lanes(), Team, Runs, V, C>, a, o);
     });
