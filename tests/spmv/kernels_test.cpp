@@ -224,7 +224,9 @@ TEST_P(SpmvKernelsOn, SlicesOfFloatsTakeHalfTheMemory)
     EXPECT_TRUE(std::equal(of_wide.begin(), of_wide.end() - 1, of_narrow.begin()));
     EXPECT_EQ(narrow.describe().find("values in float") != std::string::npos, on_gpu());
     EXPECT_EQ(wide.describe().find("values in float"), std::string::npos);
-    if (on_gpu()) EXPECT_LT(narrow.bytes(), wide.bytes());
+    if (on_gpu()) {
+        EXPECT_LT(narrow.bytes(), wide.bytes());
+    }
     narrow.update_values(doubles.view());
     EXPECT_EQ(product(narrow), of_wide);
     EXPECT_EQ(narrow.bytes(), wide.bytes());
