@@ -121,6 +121,7 @@ offset_t descents_between_rows(const Pattern& a, offset_t first, offset_t last)
 {
     const offset_t *const row_begin = a.row_begin, begin = row_begin[first], end = row_begin[last];
     const index_t* const col = a.col;
+    if (begin == end) return 0;  // there may be no columns to look at
     offset_t descents = 0, at = begin;
     for (offset_t i = first + 1; i < last; ++i) {
         const offset_t next = row_begin[i];
