@@ -9,7 +9,8 @@
 
 #if defined(__aarch64__)
 
-// clang-format off: instructions stand below each other
+// Instructions stand below each other.
+// clang-format off
 
 // Sums: v8 to v15 of the first row, v16 to v23 of the second, v24 to v31 of the third; factors in v0 to v2.
 #define TULLE_FMA(sum, from, factor, lanes, lane) \
@@ -18,16 +19,19 @@
     TULLE_FMA(first, from, 0, lanes, lane)                        \
     TULLE_FMA(second, from, 1, lanes, lane)                       \
     TULLE_FMA(third, from, 2, lanes, lane)
-#define TULLE_ADD_ROW_OF_B(lanes, lane)                                                                               \
-    "ldp q3, q4, [x9]\n"                                                                                              \
-    "ldp q5, q6, [x9, #32]\n" TULLE_ADD_VECTOR(3, 8, 16, 24, lanes, lane) TULLE_ADD_VECTOR(4, 9, 17, 25, lanes, lane) \
-        TULLE_ADD_VECTOR(5, 10, 18, 26, lanes, lane)                                                                  \
-            TULLE_ADD_VECTOR(6, 11, 19, 27, lanes, lane) "ldp q3, q4, [x9, #64]\n"                                    \
-                                                         "ldp q5, q6, [x9, #96]\n" TULLE_ADD_VECTOR(3, 12, 20, 28,    \
-                                                                                                    lanes, lane)      \
-                                                             TULLE_ADD_VECTOR(4, 13, 21, 29, lanes, lane)             \
-                                                                 TULLE_ADD_VECTOR(5, 14, 22, 30, lanes, lane)         \
-                                                                     TULLE_ADD_VECTOR(6, 15, 23, 31, lanes, lane)
+#define TULLE_ADD_ROW_OF_B(lanes, lane)              \
+    "ldp q3, q4, [x9]\n"                             \
+    "ldp q5, q6, [x9, #32]\n"                        \
+    TULLE_ADD_VECTOR(3, 8, 16, 24, lanes, lane)      \
+    TULLE_ADD_VECTOR(4, 9, 17, 25, lanes, lane)      \
+    TULLE_ADD_VECTOR(5, 10, 18, 26, lanes, lane)     \
+    TULLE_ADD_VECTOR(6, 11, 19, 27, lanes, lane)     \
+    "ldp q3, q4, [x9, #64]\n"                        \
+    "ldp q5, q6, [x9, #96]\n"                        \
+    TULLE_ADD_VECTOR(3, 12, 20, 28, lanes, lane)     \
+    TULLE_ADD_VECTOR(4, 13, 21, 29, lanes, lane)     \
+    TULLE_ADD_VECTOR(5, 14, 22, 30, lanes, lane)     \
+    TULLE_ADD_VECTOR(6, 15, 23, 31, lanes, lane)
 #define TULLE_LOAD_FACTORS(lane, bytes)         \
     "ldr " lane "0, [%[first]], #" #bytes "\n"  \
     "ldr " lane "1, [%[second]], #" #bytes "\n" \
@@ -47,15 +51,21 @@
         asm volatile(                                                                                                  \
             "ldrsw x9, [%[col]], #4\n"                                                                                 \
             "madd x9, x9, %[row], %[b]\n"                                                                              \
-            "subs %[n], %[n], #1\n" TULLE_LOAD_FACTORS(lane, bytes)                                                    \
-                TULLE_EACH_SUM(TULLE_CLEAR) "b.eq 2f\n"                                                                \
-                                            "1: ldrsw x10, [%[col]], #4\n"                                             \
-                                            "madd x10, x10, %[row], %[b]\n" TULLE_ADD_ROW_OF_B(lanes, lane)            \
-                                                TULLE_LOAD_FACTORS(lane, bytes) "mov x9, x10\n"                        \
-                                                                                "subs %[n], %[n], #1\n"                \
-                                                                                "b.ne 1b\n"                            \
-                                                                                "2:\n" TULLE_ADD_ROW_OF_B(lanes, lane) \
-                                                                                    TULLE_EACH_SUM(TULLE_STORE)        \
+            "subs %[n], %[n], #1\n"                                                                                    \
+            TULLE_LOAD_FACTORS(lane, bytes)                                                                            \
+            TULLE_EACH_SUM(TULLE_CLEAR)                                                                                \
+            "b.eq 2f\n"                                                                                                \
+            "1:\n"                                                                                                     \
+            "ldrsw x10, [%[col]], #4\n"                                                                                \
+            "madd x10, x10, %[row], %[b]\n"                                                                            \
+            TULLE_ADD_ROW_OF_B(lanes, lane)                                                                            \
+            TULLE_LOAD_FACTORS(lane, bytes)                                                                            \
+            "mov x9, x10\n"                                                                                            \
+            "subs %[n], %[n], #1\n"                                                                                    \
+            "b.ne 1b\n"                                                                                                \
+            "2:\n"                                                                                                     \
+            TULLE_ADD_ROW_OF_B(lanes, lane)                                                                            \
+            TULLE_EACH_SUM(TULLE_STORE)                                                                                \
             : [col] "+&r"(col), [first] "+&r"(value), [second] "+&r"(second), [third] "+&r"(third), [n] "+&r"(n)       \
             : [b] "r"(b), [row] "r"(row_bytes), [sum] "r"(sum)                                                         \
             : "x9", "x10", "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v8", "v9", "v10", "v11", "v12",  \
