@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import collections
 import threading
+import types
 from typing import Any, Callable, NamedTuple
 
 import torch
@@ -266,7 +267,7 @@ class _Calls:
             keep(ctx, inputs, output)
             return output
 
-        function = type(f"tulle_{name}", (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(back)})
+        function = types.new_class(f"tulle_{name}", (torch.autograd.Function,), exec_body=lambda body: body.update(forward=staticmethod(forward), backward=staticmethod(back)))
 
         def call(*inputs):
             tensors = [t for t in inputs if isinstance(t, torch.Tensor)]
