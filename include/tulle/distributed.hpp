@@ -451,10 +451,10 @@ struct SolveOptions {
     /// Jacobi). None and Jacobi do not depend on the cuts, the others do: with them, iterations and bits depend on the
     /// number of ranks, with Amg hardly the iterations.
     solve::Preconditioner preconditioner = solve::Jacobi{};
-    bool local = false;     ///< Amg is applied to the diagonal block of each rank too
-    int restart = 30;       ///< gmres, fgmres: vectors kept before a restart
-    solve::Stop stop = {};  ///< when to end; `seconds` is not used, as clocks of ranks differ
-    bool guess = false;     ///< x has a first guess; otherwise it is not read
+    bool local_amg = false;  ///< Amg is applied to the diagonal block of each rank too
+    int restart = 30;        ///< gmres, fgmres: vectors kept before a restart
+    solve::Stop stop = {};   ///< when to end; `seconds` is not used, as clocks of ranks differ
+    bool guess = false;      ///< x has a first guess; otherwise it is not read
 };
 
 /// Solves A x = b; A is square and distributed like its columns. Bad numbers are reasons in the report, not exceptions,

@@ -73,7 +73,7 @@ double number_of(const std::string& option, const char* text, double least)
 void set_preconditioner(std::string_view text, mpi::SolveOptions& how)
 {
     constexpr std::string_view local = "local-";
-    how.local = text.starts_with(local);
+    how.local_amg = text.starts_with(local);
     how.preconditioner = solve::parse_preconditioner(how.local ? text.substr(local.size()) : text);
 }
 

@@ -42,7 +42,7 @@ void check_matrix(const DistCsr<V>& a, const amg::Options& options)
     require(a.row_cuts() == a.col_cuts(), "columns of A are not distributed as its rows", "leave col_cuts empty");
     require<ValueError>(options.coarsening != amg::Coarsening::classical || a.cluster().ranks() == 1,
                         "classical coarsening is not distributed",
-                        "use Coarsening::aggregation, or SolveOptions::local");
+                        "use Coarsening::aggregation, or SolveOptions::local_amg");
     a.cluster().together(amg_phase, [&] { amg::check_nodes(a.local().rows, options.unknowns_per_node); });
 }
 

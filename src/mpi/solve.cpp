@@ -158,11 +158,11 @@ solve::Report solve(const DistCsr<V>& a, std::span<const std::type_identity_t<V>
     a.cluster().together("solve setup", [&] {
         check_vectors<V>(s.ctx, a.local(), b, x);
         check_values(a.local(), a.row_cuts()[static_cast<std::size_t>(a.cluster().rank())]);
-        s.system = std::make_unique<System<V>>(a, std::move(product), options.local);
+        s.system = std::make_unique<System<V>>(a, std::move(product), options.local_amg);
         set_up_first(s);
     });
     const auto* const multigrid = std::get_if<solve::Amg>(&options.preconditioner);
-    if (multigrid && !options.local) s.system->set_up_multigrid(*multigrid);
+    if (multigrid && !options.local_amg) s.system->set_up_multigrid(*multigrid);
     s.features.empty_rows = count_empty_rows(a);
     s.setup_seconds = trace::now() - begin;
     return solve::Loop<V, SolveState<V>>(s, b, x, {}).run();

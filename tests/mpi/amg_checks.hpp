@@ -154,7 +154,7 @@ inline void check_little(const mpi::Cluster& cluster)
     check_solvable(cluster, paths(0, 1, 1200, 0), how, "a diagonal");
     check_smoothed_alike(cluster);
     mpi::SolveOptions local = how;
-    local.local = true;
+    local.local_amg = true;
     check_solvable(cluster, io::generate<double>(Context::cpu(1), "stencil5:40"), local, "block Jacobi");
 }
 
