@@ -74,7 +74,7 @@ void set_preconditioner(std::string_view text, mpi::SolveOptions& how)
 {
     constexpr std::string_view local = "local-";
     how.local_amg = text.starts_with(local);
-    how.preconditioner = solve::parse_preconditioner(how.local ? text.substr(local.size()) : text);
+    how.preconditioner = solve::parse_preconditioner(how.local_amg ? text.substr(local.size()) : text);
 }
 
 bool is_cuda(const std::string& backend)
