@@ -8,7 +8,8 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-set(tulle_warnings -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor)
+set(tulle_warnings -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor
+  -Wno-psabi)      # vectors are passed between functions that are always inlined
 if(TULLE_WERROR)
   list(APPEND tulle_warnings -Werror)
 endif()

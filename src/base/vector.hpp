@@ -1,8 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Vectors of a CPU by the compilers' vector extension: numbers side by side, loaded from any type of value. Functions
-// are always inlined, so that they take the instructions of the function they are in ([[gnu::target]]). A source file
-// that includes this ignores -Wpsabi: vectors are passed between inlined functions only.
+// are always inlined, so that they take the instructions of the function they are in ([[gnu::target]]).
 #pragma once
 
 #include <cstddef>
@@ -12,9 +11,6 @@
 #include <utility>
 
 #include "tulle/float16.hpp"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace tulle::inline TULLE_ABI::simd {
 
@@ -147,5 +143,3 @@ template <int RegisterBytes, int BlockBytes, class S, class Step>
 }
 
 }  // namespace tulle::inline TULLE_ABI::simd
-
-#pragma GCC diagnostic pop

@@ -21,9 +21,6 @@
 #include "tulle/csr.hpp"
 #include "tulle/memory.hpp"
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace tulle::inline TULLE_ABI::graph {
 
 inline constexpr int block_cols = sums_at_once;
@@ -171,5 +168,3 @@ void add_block_row(const Bcsr<V>& b, index_t k, V factor, Sums sums, bool all)
 }
 
 }  // namespace tulle::inline TULLE_ABI::graph
-
-#pragma GCC diagnostic pop

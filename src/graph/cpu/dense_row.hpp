@@ -13,9 +13,6 @@
 #include "graph/cpu/key_row.hpp"
 #include "graph/cpu/sums.hpp"
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace tulle::inline TULLE_ABI::graph {
 
 template <class V, class Sums>
@@ -160,5 +157,3 @@ private:
 };
 
 }  // namespace tulle::inline TULLE_ABI::graph
-
-#pragma GCC diagnostic pop

@@ -30,8 +30,6 @@
 #include "graph/steps.hpp"
 #include "prim/scan.hpp"
 
-#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between functions that are always inlined
-
 namespace tulle::inline TULLE_ABI::graph {
 namespace {
 

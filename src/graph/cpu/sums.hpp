@@ -19,9 +19,6 @@
 #include "graph/select.hpp"
 #include "tulle/types.hpp"
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace tulle::inline TULLE_ABI::graph {
 
 inline constexpr int sums_at_once = 4;
@@ -141,5 +138,3 @@ private:
 };
 
 }  // namespace tulle::inline TULLE_ABI::graph
-
-#pragma GCC diagnostic pop

@@ -7,8 +7,6 @@
 #include "base/vector.hpp"
 #include "sddmm/steps.hpp"
 
-#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between functions that are always inlined
-
 namespace tulle::inline TULLE_ABI::sddmm {
 
 // The sum of a vector's numbers, halves first.

@@ -17,8 +17,6 @@
 #include "spmm/cpu/neon_rows.hpp"
 #include "spmm/steps.hpp"
 
-#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between functions that are always inlined
-
 namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 

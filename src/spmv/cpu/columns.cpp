@@ -3,7 +3,6 @@
 // Most of the check is a loop over all nonzeros of some rows that knows nothing of rows and so uses vectors: it counts
 // neighbours that do not ascend. Those between two rows are no fault; they are counted row by row, and there is one
 // count where there is no fault.
-#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between functions that are always inlined
 #include "spmv/cpu/columns.hpp"
 
 #include <algorithm>

@@ -20,8 +20,6 @@
 #include "sptrsv/steps.hpp"
 #include "tulle/trace.hpp"
 
-#pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between functions that are always inlined
-
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
