@@ -73,6 +73,8 @@ def test_spgemm():
     for C in (tulle.spgemm(on_gpu(A), on_gpu(A), shape_a=A.shape, shape_b=A.shape), tulle.plan_spgemm(on_gpu(A), on_gpu(A), shape_a=A.shape, shape_b=A.shape)()):
         indptr, indices, data = (a.numpy() for a in C)
         np.testing.assert_array_equal(sp.csr_array((data, indices, indptr), shape=A.shape).toarray(), (A @ A).toarray())
+    with pytest.raises(tulle.InvalidValue, match="columns of C are kept for arrays of the host only"):
+        tulle.plan_spgemm(on_gpu(A), on_gpu(A), shape_a=A.shape, shape_b=A.shape, keep_columns=True)
 
 
 def test_triangular_and_solve():

@@ -527,8 +527,8 @@ def plan_spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, tra
     A, B, shape_a, shape_b, transpose_a, transpose_b, dtype, budget, sorted, context
         As for `spgemm`.
     keep_columns : bool
-        The plan keeps the columns of the first C, four bytes for each of its nonzeros, and copies them into the next ones: only values are computed then. Not for
-        arrays on a GPU.
+        The plan keeps the columns of the first C, four bytes for each of its nonzeros, and copies them into the next ones: only values are computed then. Arrays
+        on a GPU raise `InvalidValue`.
     policy : str, optional
         A method to use instead of what is chosen: "dense", "hash", …
 

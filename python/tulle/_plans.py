@@ -467,6 +467,8 @@ class SpgemmPlan(Plan):
         self._matrix_dtype = self._dtype
         a.in_library_form(self._dtype)
         b.in_library_form(self._dtype)
+        if s["keep_columns"] and a.device >= 0:
+            raise InvalidValue("columns of C are kept for arrays of the host only, and A is on a GPU", "leave keep_columns out")
         place = a.home(context_of(s["context"], s["budget"], a.device))
         make = getattr(_core, f"SpgemmPlan_{NAMES[self._dtype]}")
         self._by_column, self._back, self._matrix = a.by_column, a.back, a
