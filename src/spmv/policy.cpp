@@ -41,7 +41,9 @@ constexpr int lane_excess = 4;
 constexpr double shifts_for_sell = 0.7, mean_for_sell = 32, padding_for_sell = 1.1;
 // Beyond this many places a nonzero it is not even offered, unless the matrix is small.
 constexpr offset_t most_padding = 16, small_padding = 65536;
-// On a CPU a row may not exceed this share of a thread's fair part.
+// On a CPU no thread may have more than this many times its fair part of the work …
+constexpr double largest_share_on_cpu = 1.15;
+// … or, where parts are not known, a row more than this share of one.
 constexpr double long_row_share_on_cpu = 0.25;
 // Sums side by side that stand for a vector of the CPU, whatever it holds.
 constexpr int lanes_of_a_vector = 8;
@@ -84,12 +86,18 @@ int lanes_for_longest(const RowFeatures& row, offset_t most = longest_lane)
     return static_cast<int>(std::min(offset_t{32}, power_of_two_from(ceil_div(row.longest, most))));
 }
 
+// Whether threads that get whole rows would wait for one of them.
+bool is_uneven(const RowFeatures& row, int threads)
+{
+    const double work = static_cast<double>(row.rows + row.nonzeros);
+    if (row.largest_part > 0) return static_cast<double>(row.largest_part) > largest_share_on_cpu * work / threads;
+    return static_cast<double>(row.longest) > long_row_share_on_cpu * static_cast<double>(row.nonzeros) / threads;
+}
+
 bool is_skewed(const RowFeatures& row, const Limits& limits)
 {
     if (limits.backend == Backend::cpu)
-        return limits.threads > 1 && row.rows + row.nonzeros > cpu_piece_steps &&
-               static_cast<double>(row.longest) >
-                   long_row_share_on_cpu * static_cast<double>(row.nonzeros) / limits.threads;
+        return limits.threads > 1 && row.rows + row.nonzeros > cpu_piece_steps && is_uneven(row, limits.threads);
     const int lanes = lanes_for_longest(row);
     const bool hopeless = row.longest > 32 * longest_lane * lane_excess;
     return hopeless || (lanes > lane_excess * lanes_for_average(row) && offset_t{row.rows} * lanes > small_launch);
@@ -217,6 +225,13 @@ double at_mean(const RowCosts::ByMean& costs, double mean, std::size_t lane)
     return costs.back()[lane];
 }
 
+// Rows that are cut have two sums, or vectors.
+Policy split_after_trial(const KernelTrial& tried, Policy policy)
+{
+    policy.lanes = tried.rows[3] * worthwhile_gain < tried.rows[1] ? lanes_of_a_vector : 32;
+    return policy;
+}
+
 std::string listed(const std::array<double, RowCosts::lanes.size()>& costs)
 {
     std::string text;
@@ -255,9 +270,11 @@ Slices slices_to_try(const RowFeatures& row)
 
 Policy policy_after_trial(const KernelTrial& tried, const Policy& chosen, Slices slices)
 {
-    const auto place = std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), chosen.lanes);
     const auto best = std::min_element(tried.rows.begin(), tried.rows.end());
-    if (*best >= RowCosts::never || place == RowCosts::lanes.end()) return chosen;
+    if (*best >= RowCosts::never) return chosen;
+    if (chosen.kernel == Kernel::split) return split_after_trial(tried, chosen);
+    const auto place = std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), chosen.lanes);
+    if (place == RowCosts::lanes.end()) return chosen;
     Policy policy = chosen;
     if (tried.rows[0] < *best * gain_over_plain) policy.lanes = 1;
     else if (*best * worthwhile_gain < tried.rows[static_cast<std::size_t>(place - RowCosts::lanes.begin())])
