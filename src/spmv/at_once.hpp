@@ -15,15 +15,20 @@ namespace tulle::inline TULLE_ABI::spmv {
 // of them makes: some milliseconds.
 inline constexpr offset_t worth_measuring = 50'000, worth_measuring_once = 400'000;
 
-// What the machine is known to do well. A deterministic context must not depend on a clock.
+// A deterministic context must not depend on a clock.
+inline bool is_measured(const Context& ctx, offset_t work, const Options& options, bool reused)
+{
+    return ctx.backend() == Backend::cpu && work >= (reused ? worth_measuring : worth_measuring_once) &&
+           !options.force && !ctx.is_deterministic();
+}
+
+// What the machine is known to do well.
 template <class Sum>
 Limits limits_for(const Context& ctx, offset_t work, const Options& options, bool reused)
 {
-    const bool measure = ctx.backend() == Backend::cpu && work >= (reused ? worth_measuring : worth_measuring_once) &&
-                         !options.force && !ctx.is_deterministic();
     return {.backend = ctx.backend(),
             .threads = ctx.host().threads,
-            .costs = measure ? measured_costs(sizeof(Sum)) : typical_costs()};
+            .costs = is_measured(ctx, work, options, reused) ? measured_costs(sizeof(Sum)) : typical_costs()};
 }
 
 // Whether a product done once may check columns while it multiplies: not where a y that is added to would be lost with
@@ -54,23 +59,20 @@ bool look_right(const CsrView<M>& a, std::span<const V> x, std::span<V> y)
 // A checked product of the caller's rows by one thread, which needs nothing of a plan. False where it is another, or
 // where something is wrong: a plan tells what.
 template <class V, class M>
-bool multiply_at_once(const CpuQueue& q, const CsrView<M>& a, const RowCosts& costs, const Vectors<V>& v)
-{
-    CpuQueue alone = q;
-    alone.threads = 1;
-    const Survey found = sample(alone, a);
-    return found.sound && multiply_rows_checked(alone, a, lanes_on_cpu(found.row, costs), v);
-}
-
-template <class V, class M>
 bool is_done_at_once(const Context& ctx, const AnyView<M>& given, std::span<const V> x, std::span<V> y,
                      const Options& options, const Vectors<V>& v)
 {
     const auto* a = std::get_if<CsrView<M>>(&given);
     if (a == nullptr || !look_right(*a, x, y)) return false;
     const offset_t work = a->nonzeros + std::max(a->rows, a->cols);
-    const CpuQueue q = ctx.host();
-    return threads_for(q, work) == 1 && multiply_at_once(q, *a, limits_for<V>(ctx, work, options, false).costs, v);
+    CpuQueue q = ctx.host();
+    if (threads_for(q, work) > 1) return false;
+    q.threads = 1;
+    const Survey found = sample(q, *a);
+    if (!found.sound) return false;
+    const int lanes =
+        lanes_on_cpu(found.row, is_measured(ctx, work, options, false) ? measured_costs(sizeof(V)) : RowCosts{});
+    return multiply_rows_checked(q, *a, lanes, v);
 }
 
 }  // namespace tulle::inline TULLE_ABI::spmv

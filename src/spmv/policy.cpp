@@ -103,11 +103,44 @@ bool is_skewed(const RowFeatures& row, const Limits& limits)
     return hopeless || (lanes > lane_excess * lanes_for_average(row) && offset_t{row.rows} * lanes > small_launch);
 }
 
-// The cheapest lanes for rows like these.
+// Where a mean lies among the measured ones. Between two of them a cost moves with the logarithm of the length, which
+// halves its way at half the distance; beyond them it stays.
+struct MeanPlace {
+    std::size_t below;
+    double far;  // on the way to the next, 0 to 1
+};
+
+MeanPlace place_of(double mean)
+{
+    const auto& known = RowCosts::mean;
+    if (mean <= known.front()) return {0, 0};
+    for (std::size_t k = 1; k < known.size(); ++k)
+        if (mean <= known[k])
+            return {k - 1, std::log(mean / known[k - 1]) / std::log(static_cast<double>(known[k]) / known[k - 1])};
+    return {known.size() - 1, 0};
+}
+
+double at_place(const RowCosts::ByMean& costs, MeanPlace place, std::size_t lane)
+{
+    const double below = costs[place.below][lane];
+    return place.far > 0 ? below * (1 - place.far) + costs[place.below + 1][lane] * place.far : below;
+}
+
+double cost_at(const RowCosts& costs, const RowFeatures& row, MeanPlace place, std::size_t lane)
+{
+    const double foreseen = row.rows > 0 ? static_cast<double>(row.steady) / row.rows : 1;
+    const double steady = at_place(costs.steady, place, lane), changing = at_place(costs.changing, place, lane);
+    return steady < RowCosts::never && changing < RowCosts::never ? foreseen * steady + (1 - foreseen) * changing
+                                                                  : RowCosts::never;
+}
+
+// The cheapest lanes for rows like these. A product without a plan asks, too: one logarithm for all of them.
 int cheapest_lanes(const RowFeatures& row, const RowCosts& costs)
 {
-    return *std::min_element(RowCosts::lanes.begin(), RowCosts::lanes.end(),
-                             [&](int a, int b) { return cost_of(costs, row, a) < cost_of(costs, row, b); });
+    const MeanPlace place = place_of(row.mean);
+    std::array<double, RowCosts::lanes.size()> cost;
+    for (std::size_t lane = 0; lane < cost.size(); ++lane) cost[lane] = cost_at(costs, row, place, lane);
+    return RowCosts::lanes[static_cast<std::size_t>(std::min_element(cost.begin(), cost.end()) - cost.begin())];
 }
 
 // Long rows that are cut between threads: two sums, or vectors where these are measured to be faster.
@@ -211,20 +244,6 @@ bool direct_is_repeatable(const Features& t, const Limits& limits)
     return limits.backend == Backend::cpu && limits.threads == 1;
 }
 
-// Between two measured lengths a cost moves with the logarithm of the length, which halves its way at half the
-// distance; beyond them it stays.
-double at_mean(const RowCosts::ByMean& costs, double mean, std::size_t lane)
-{
-    const auto& known = RowCosts::mean;
-    if (mean <= known.front()) return costs.front()[lane];
-    for (std::size_t k = 1; k < known.size(); ++k)
-        if (mean <= known[k]) {
-            const double far = std::log(mean / known[k - 1]) / std::log(static_cast<double>(known[k]) / known[k - 1]);
-            return far > 0 ? costs[k - 1][lane] * (1 - far) + costs[k][lane] * far : costs[k - 1][lane];
-        }
-    return costs.back()[lane];
-}
-
 // Rows that are cut have two sums, or vectors.
 Policy split_after_trial(const KernelTrial& tried, Policy policy)
 {
@@ -246,11 +265,7 @@ double cost_of(const RowCosts& costs, const RowFeatures& row, int lanes)
 {
     const auto lane = static_cast<std::size_t>(std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), lanes) -
                                                RowCosts::lanes.begin());
-    if (lane == RowCosts::lanes.size()) return RowCosts::never;
-    const double foreseen = row.rows > 0 ? static_cast<double>(row.steady) / row.rows : 1;
-    const double steady = at_mean(costs.steady, row.mean, lane), changing = at_mean(costs.changing, row.mean, lane);
-    return steady < RowCosts::never && changing < RowCosts::never ? foreseen * steady + (1 - foreseen) * changing
-                                                                  : RowCosts::never;
+    return lane < RowCosts::lanes.size() ? cost_at(costs, row, place_of(row.mean), lane) : RowCosts::never;
 }
 
 int lanes_on_cpu(const RowFeatures& row, const RowCosts& costs)
