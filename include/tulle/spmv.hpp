@@ -96,6 +96,8 @@ struct RowFeatures {
     index_t shifts = 0;           ///< rows like the row before shifted by one column
     offset_t padded = 0;          ///< entries in slices of 32 rows, each as wide as its longest row
     std::size_t value_bytes = 8;  ///< bytes of a value of the matrix
+    /// Rows and nonzeros of the largest part, if the threads of a CPU get parts of whole rows; 0: not known.
+    offset_t largest_part = 0;
 };
 
 /// Statistics of a matrix and the request: what choose() depends on.

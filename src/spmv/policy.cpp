@@ -41,7 +41,9 @@ constexpr int lane_excess = 4;
 constexpr double shifts_for_sell = 0.7, mean_for_sell = 32, padding_for_sell = 1.1;
 // Beyond this many places a nonzero it is not even offered, unless the matrix is small.
 constexpr offset_t most_padding = 16, small_padding = 65536;
-// On a CPU a row may not exceed this share of a thread's fair part.
+// On a CPU no thread may have more than this many times its fair part of the work …
+constexpr double largest_share_on_cpu = 1.15;
+// … or, where parts are not known, a row more than this share of one.
 constexpr double long_row_share_on_cpu = 0.25;
 // Sums side by side that stand for a vector of the CPU, whatever it holds.
 constexpr int lanes_of_a_vector = 8;
@@ -84,22 +86,61 @@ int lanes_for_longest(const RowFeatures& row, offset_t most = longest_lane)
     return static_cast<int>(std::min(offset_t{32}, power_of_two_from(ceil_div(row.longest, most))));
 }
 
+// Whether threads that get whole rows would wait for one of them.
+bool is_uneven(const RowFeatures& row, int threads)
+{
+    const double work = static_cast<double>(row.rows + row.nonzeros);
+    if (row.largest_part > 0) return static_cast<double>(row.largest_part) > largest_share_on_cpu * work / threads;
+    return static_cast<double>(row.longest) > long_row_share_on_cpu * static_cast<double>(row.nonzeros) / threads;
+}
+
 bool is_skewed(const RowFeatures& row, const Limits& limits)
 {
     if (limits.backend == Backend::cpu)
-        return limits.threads > 1 && row.rows + row.nonzeros > cpu_piece_steps &&
-               static_cast<double>(row.longest) >
-                   long_row_share_on_cpu * static_cast<double>(row.nonzeros) / limits.threads;
+        return limits.threads > 1 && row.rows + row.nonzeros > cpu_piece_steps && is_uneven(row, limits.threads);
     const int lanes = lanes_for_longest(row);
     const bool hopeless = row.longest > 32 * longest_lane * lane_excess;
     return hopeless || (lanes > lane_excess * lanes_for_average(row) && offset_t{row.rows} * lanes > small_launch);
 }
 
-// The cheapest lanes for rows like these.
+// Where a mean lies among the measured ones. Between two of them a cost moves with the logarithm of the length, which
+// halves its way at half the distance; beyond them it stays.
+struct MeanPlace {
+    std::size_t below;
+    double far;  // on the way to the next, 0 to 1
+};
+
+MeanPlace place_of(double mean)
+{
+    const auto& known = RowCosts::mean;
+    if (mean <= known.front()) return {0, 0};
+    for (std::size_t k = 1; k < known.size(); ++k)
+        if (mean <= known[k])
+            return {k - 1, std::log(mean / known[k - 1]) / std::log(static_cast<double>(known[k]) / known[k - 1])};
+    return {known.size() - 1, 0};
+}
+
+double at_place(const RowCosts::ByMean& costs, MeanPlace place, std::size_t lane)
+{
+    const double below = costs[place.below][lane];
+    return place.far > 0 ? below * (1 - place.far) + costs[place.below + 1][lane] * place.far : below;
+}
+
+double cost_at(const RowCosts& costs, const RowFeatures& row, MeanPlace place, std::size_t lane)
+{
+    const double foreseen = row.rows > 0 ? static_cast<double>(row.steady) / row.rows : 1;
+    const double steady = at_place(costs.steady, place, lane), changing = at_place(costs.changing, place, lane);
+    return steady < RowCosts::never && changing < RowCosts::never ? foreseen * steady + (1 - foreseen) * changing
+                                                                  : RowCosts::never;
+}
+
+// The cheapest lanes for rows like these. A product without a plan asks, too: one logarithm for all of them.
 int cheapest_lanes(const RowFeatures& row, const RowCosts& costs)
 {
-    return *std::min_element(RowCosts::lanes.begin(), RowCosts::lanes.end(),
-                             [&](int a, int b) { return cost_of(costs, row, a) < cost_of(costs, row, b); });
+    const MeanPlace place = place_of(row.mean);
+    std::array<double, RowCosts::lanes.size()> cost;
+    for (std::size_t lane = 0; lane < cost.size(); ++lane) cost[lane] = cost_at(costs, row, place, lane);
+    return RowCosts::lanes[static_cast<std::size_t>(std::min_element(cost.begin(), cost.end()) - cost.begin())];
 }
 
 // Long rows that are cut between threads: two sums, or vectors where these are measured to be faster.
@@ -203,18 +244,11 @@ bool direct_is_repeatable(const Features& t, const Limits& limits)
     return limits.backend == Backend::cpu && limits.threads == 1;
 }
 
-// Between two measured lengths a cost moves with the logarithm of the length, which halves its way at half the
-// distance; beyond them it stays.
-double at_mean(const RowCosts::ByMean& costs, double mean, std::size_t lane)
+// Rows that are cut have two sums, or vectors.
+Policy split_after_trial(const KernelTrial& tried, Policy policy)
 {
-    const auto& known = RowCosts::mean;
-    if (mean <= known.front()) return costs.front()[lane];
-    for (std::size_t k = 1; k < known.size(); ++k)
-        if (mean <= known[k]) {
-            const double far = std::log(mean / known[k - 1]) / std::log(static_cast<double>(known[k]) / known[k - 1]);
-            return far > 0 ? costs[k - 1][lane] * (1 - far) + costs[k][lane] * far : costs[k - 1][lane];
-        }
-    return costs.back()[lane];
+    policy.lanes = tried.rows[3] * worthwhile_gain < tried.rows[1] ? lanes_of_a_vector : 32;
+    return policy;
 }
 
 std::string listed(const std::array<double, RowCosts::lanes.size()>& costs)
@@ -231,11 +265,7 @@ double cost_of(const RowCosts& costs, const RowFeatures& row, int lanes)
 {
     const auto lane = static_cast<std::size_t>(std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), lanes) -
                                                RowCosts::lanes.begin());
-    if (lane == RowCosts::lanes.size()) return RowCosts::never;
-    const double foreseen = row.rows > 0 ? static_cast<double>(row.steady) / row.rows : 1;
-    const double steady = at_mean(costs.steady, row.mean, lane), changing = at_mean(costs.changing, row.mean, lane);
-    return steady < RowCosts::never && changing < RowCosts::never ? foreseen * steady + (1 - foreseen) * changing
-                                                                  : RowCosts::never;
+    return lane < RowCosts::lanes.size() ? cost_at(costs, row, place_of(row.mean), lane) : RowCosts::never;
 }
 
 int lanes_on_cpu(const RowFeatures& row, const RowCosts& costs)
@@ -255,9 +285,11 @@ Slices slices_to_try(const RowFeatures& row)
 
 Policy policy_after_trial(const KernelTrial& tried, const Policy& chosen, Slices slices)
 {
-    const auto place = std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), chosen.lanes);
     const auto best = std::min_element(tried.rows.begin(), tried.rows.end());
-    if (*best >= RowCosts::never || place == RowCosts::lanes.end()) return chosen;
+    if (*best >= RowCosts::never) return chosen;
+    if (chosen.kernel == Kernel::split) return split_after_trial(tried, chosen);
+    const auto place = std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), chosen.lanes);
+    if (place == RowCosts::lanes.end()) return chosen;
     Policy policy = chosen;
     if (tried.rows[0] < *best * gain_over_plain) policy.lanes = 1;
     else if (*best * worthwhile_gain < tried.rows[static_cast<std::size_t>(place - RowCosts::lanes.begin())])

@@ -19,13 +19,19 @@
 
 #include "base/math.hpp"
 #include "base/plural.hpp"
+#include "device/calibrate.hpp"
 #include "device/cuda_devices.hpp"
 #include "device/placed.hpp"
+#include "device/work_per_thread.hpp"
 #include "matrix/convert_steps.hpp"
 #include "matrix/plan_checks.hpp"
 #include "prim/scale.hpp"
+#include "spmv/at_once.hpp"
+#include "spmv/cpu/merge_interval.hpp"
 #include "spmv/prepare_split.hpp"
 #include "spmv/steps.hpp"
+#include "spmv/stored.hpp"
+#include "spmv/thread_trial.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/outline.hpp"
@@ -34,17 +40,10 @@
 #include "tulle/validate.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
-namespace {
-
-// AnyView once its offsets have 64 bits.
-template <class V>
-using StoredView = std::variant<CsrView<V>, CscView<V>, CooView<V>, BlockedEllView<V>>;
-
-}  // namespace
 
 template <class V, class M>
 struct Plan<V, M>::State {
-    Context ctx;
+    Context ctx, one;       // one: the same with one thread
     StoredView<M> a;        // the caller's
     Buffer<offset_t> wide;  // its offsets, where the caller's have 32 bits
     Options options;
@@ -54,67 +53,22 @@ struct Plan<V, M>::State {
     Csr<M> copy;              // op(A) by rows, where the policy asks for a copy
     Buffer<offset_t> source;  // for every value of the copy where it stands in the caller's array
     Workspace<V, M> work;
-    const void* known_x = nullptr;  // vectors already found to be in the right memory
+    CsrView<M> rows;  // op(A) by rows, where there is one
+    // The threads of a CPU read it: written only where it differs from the run before, because what nobody writes stays
+    // in the caches of all cores.
+    Vectors<V> vectors;
+    alignas(64) ThreadTrial trial{true};  // written in every run, and therefore apart
+    const void* known_x = nullptr;        // vectors already found to be in the right memory
     const void* known_y = nullptr;
     const void* known_dots = nullptr;
     bool settled = false;  // a kernel has run since the plan's own arrays were written
     bool can_be_early = false;
-    bool alone = false;  // one CPU thread multiplies the caller's rows: nothing else need be looked at in a run
+    bool plain = false;  // a CPU multiplies rows: nothing else need be looked at in a run by one thread
 
     bool transposed() const { return options.op == Op::transpose; }
 };
 
 namespace {
-
-template <class... F>
-struct Overloaded : F... {
-    using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
-
-template <class V>
-Format format_of(const StoredView<V>& a)
-{
-    return static_cast<Format>(a.index());
-}
-
-template <class V>
-std::pair<index_t, index_t> shape_of(const StoredView<V>& a)
-{
-    return std::visit([](const auto& m) { return std::pair{m.rows, m.cols}; }, a);
-}
-
-template <class V>
-offset_t nonzeros_of(const StoredView<V>& a)
-{
-    return std::visit(Overloaded{[](const BlockedEllView<V>& m) { return m.slots() * m.block * m.block; },
-                                 [](const auto& m) { return m.nonzeros; }},
-                      a);
-}
-
-template <class V>
-matrix::MatrixSize size_of(const StoredView<V>& a)
-{
-    const auto [rows, cols] = shape_of(a);
-    return {rows, cols, nonzeros_of(a)};
-}
-
-// A matrix stored by rows or columns as CSR of what is stored: op(A) itself, or op(A) transposed.
-template <class V>
-CsrView<V> as_rows(const StoredView<V>& a)
-{
-    if (const auto* csc = std::get_if<CscView<V>>(&a)) return transposed(*csc);
-    return std::get<CsrView<V>>(a);
-}
-
-// Coordinates of op(A).
-template <class V>
-CooView<V> as_entries(const StoredView<V>& a, bool transpose)
-{
-    const auto& coo = std::get<CooView<V>>(a);
-    return transpose ? transposed(coo) : coo;
-}
 
 bool stored_by_rows(const Features& t)
 {
@@ -155,46 +109,6 @@ void look(State& s, bool reused, bool with_columns)
     if (s.options.checked && !sound) refuse(s);
 }
 
-// Coordinates by row: nothing but row_begin where they are in that order already, a copy with its sources otherwise.
-template <class V>
-Csr<V> rows_of_entries(const Context& ctx, const CooView<V>& a, Buffer<offset_t>& source)
-{
-    return ctx.run([&](const auto& q) {
-        Csr<V> csr{.rows = a.rows,
-                   .cols = a.cols,
-                   .row_begin = {},
-                   .col = {},
-                   .value = {},
-                   .sorted = false,
-                   .unique = a.unique};
-        if (a.order == CooOrder::by_row) {
-            csr.row_begin = Buffer<offset_t>(q, offset_t{a.rows} + 1);
-            matrix::compress_rows(q, a.row, a.nonzeros, a.rows, csr.row_begin.data());
-            return csr;
-        }
-        matrix::Groups by_row = matrix::group(q, a.row, a.nonzeros, a.rows);
-        csr.row_begin = std::move(by_row.begin);
-        csr.col = Buffer<index_t>(q, a.nonzeros);
-        csr.value = Buffer<V>(q, a.nonzeros);
-        matrix::gather(q, a.col, by_row.source.data(), a.nonzeros, csr.col.data());
-        matrix::gather(q, a.value, by_row.source.data(), a.nonzeros, csr.value.data());
-        source = std::move(by_row.source);
-        return csr;
-    });
-}
-
-// op(A) by rows, in memory of our own, and where its values come from (not for blocks, whose zeros are left out).
-template <class V>
-Csr<V> copy_by_rows(const Context& ctx, const StoredView<V>& a, bool transpose, Buffer<offset_t>& source)
-{
-    if (std::holds_alternative<CooView<V>>(a)) return rows_of_entries(ctx, as_entries(a, transpose), source);
-    if (const auto* bell = std::get_if<BlockedEllView<V>>(&a)) {
-        Csr<V> csr = to_csr(ctx, *bell);
-        return transpose ? tulle::transpose(ctx, csr.view()) : std::move(csr);
-    }
-    return tulle::transpose(ctx, as_rows(a), &source);
-}
-
 // op(A) by rows: the caller's arrays, or ours, or our row_begin over the caller's coordinates.
 template <class State>
 auto rows_of(const State& s)
@@ -208,6 +122,13 @@ auto rows_of(const State& s)
         rows.value = entries.value;
     }
     return rows;
+}
+
+// Keeps what rows_of() gives, for the threads of every run.
+template <class State>
+void keep_rows(State& s)
+{
+    if (s.choice.policy.copy || stored_by_rows(s.features)) s.rows = rows_of(s);
 }
 
 bool scatters(const Policy& p, bool transposed)
@@ -272,6 +193,7 @@ void prepare(State& s)
         if (s.options.dots)
             prepare_dots(q, s.features.row.rows, s.work.stream.block.size(), s.work.dot_partial, s.work.dot_arrived);
     });
+    keep_rows(s);
 }
 
 template <class State, class V>
@@ -293,11 +215,11 @@ void run_on(const Queue& q, const State& s, const Vectors<V>& v)
 {
     const Policy& p = s.choice.policy;
     switch (p.kernel) {
-    case Kernel::rows: return multiply_rows(q, rows_of(s), p.lanes, s.work, v);
-    case Kernel::groups: return multiply_groups(q, rows_of(s), p.lanes, s.work.groups, v);
-    case Kernel::stream: return run_stream(q, rows_of(s), s.work.stream, v);
-    case Kernel::sell: return multiply_sell(q, rows_of(s), p.lanes, s.work.sell, v);
-    case Kernel::split: return run_split(q, rows_of(s), p.lanes, s.work, v);
+    case Kernel::rows: return multiply_rows(q, s.rows, p.lanes, s.work, v);
+    case Kernel::groups: return multiply_groups(q, s.rows, p.lanes, s.work.groups, v);
+    case Kernel::stream: return run_stream(q, s.rows, s.work.stream, v);
+    case Kernel::sell: return multiply_sell(q, s.rows, p.lanes, s.work.sell, v);
+    case Kernel::split: return run_split(q, s.rows, p.lanes, s.work, v);
     case Kernel::scatter: return multiply_scatter(q, as_rows(s.a), s.work, v);
     case Kernel::entries: return multiply_entries(q, as_entries(s.a, s.transposed()), s.work, v);
     case Kernel::blocks: break;
@@ -318,21 +240,6 @@ bool makes_dots(const Policy& p, Backend backend, bool mixed)
             p.kernel == Kernel::sell);
 }
 
-// Rows and nonzeros from which on a plan, or a single product, is worth the measurement of the machine that the first
-// of them makes: some milliseconds.
-constexpr offset_t worth_measuring = 50'000, worth_measuring_once = 400'000;
-
-// What the machine is known to do well. A deterministic context must not depend on a clock.
-template <class Sum>
-Limits limits_for(const Context& ctx, offset_t work, const Options& options, bool reused)
-{
-    const bool measure = ctx.backend() == Backend::cpu && work >= (reused ? worth_measuring : worth_measuring_once) &&
-                         !options.force && !ctx.is_deterministic();
-    return {.backend = ctx.backend(),
-            .threads = ctx.host().threads,
-            .costs = measure ? measured_costs(sizeof(Sum)) : typical_costs()};
-}
-
 // A plan runs many times in a row, with threads that are awake: a smaller share of work than usual is worth one.
 constexpr offset_t times_sooner = 6;
 
@@ -341,16 +248,17 @@ template <class State>
 void choose_by_trial(State& s)
 {
     using Sum = std::remove_cvref_t<decltype(*s.work.carry.data())>;
-    if (!s.features.reused || s.limits.backend != Backend::cpu || !s.limits.costs.measured ||
-        s.choice.policy.kernel != Kernel::rows)
+    const Kernel kernel = s.choice.policy.kernel;
+    if (!s.features.reused || s.limits.backend != Backend::cpu || s.ctx.is_deterministic() ||
+        (kernel != Kernel::rows && kernel != Kernel::split))
         return;
     const trace::Phase phase{"try"};
     s.ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CpuQueue>) {
             try {
-                const Slices slices = slices_to_try(s.features.row);
+                const Slices slices = kernel == Kernel::rows ? slices_to_try(s.features.row) : Slices::none;
                 const Policy policy =
-                    policy_after_trial(try_kernels<Sum>(q, rows_of(s), slices), s.choice.policy, slices);
+                    policy_after_trial(try_kernels<Sum>(q, rows_of(s), slices, has_gathers()), s.choice.policy, slices);
                 if (policy == s.choice.policy) return;
                 s.choice.policy = policy;
                 s.choice.why += "; faster than others when tried on parts of the matrix";
@@ -358,6 +266,28 @@ void choose_by_trial(State& s)
             }
         }
     });
+}
+
+// Above this many rows and nonzeros all threads are used untried: not even two that share a core lose there.
+constexpr offset_t most_to_try_alone = 16 * usual_work_per_thread;
+
+// Which runs of a plan are by one thread: kernels that give the same bits on any number of threads are tried.
+template <class State>
+ThreadTrial trial_for(const State& s, offset_t work)
+{
+    if (s.limits.backend != Backend::cpu) return ThreadTrial(true);
+    if (s.limits.threads == 1) return ThreadTrial(false);
+    const Kernel kernel = s.choice.policy.kernel;
+    const bool both = s.features.reused && work < most_to_try_alone && may_calibrate() &&
+                      (kernel == Kernel::rows || kernel == Kernel::sell);
+    return both ? ThreadTrial::of_both() : ThreadTrial(true);
+}
+
+std::string threads_text(const ThreadTrial& trial, int threads)
+{
+    if (!trial.is_held()) return {};
+    return concat("\n  threads: ", trial.by_all() ? threads : 1, " of ", threads,
+                  trial.is_open() ? ", while one and all are compared" : ", as measured in its runs");
 }
 
 template <class State, class M>
@@ -370,6 +300,7 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
     const offset_t work = nonzeros_of(m) + std::max(shape_of(m).first, shape_of(m).second);
     const Context ctx = all.for_work(reused ? times_sooner * work : work);
     auto s = std::make_unique<State>(State{.ctx = ctx,
+                                           .one = ctx.for_work(0),
                                            .a = m,
                                            .wide = std::move(wide),
                                            .options = options,
@@ -378,7 +309,9 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
                                            .choice = {},
                                            .copy = {},
                                            .source = {},
-                                           .work = {}});
+                                           .work = {},
+                                           .rows = {},
+                                           .vectors = {}});
     s->limits = limits_for<Sum>(ctx, work, options, reused);
     look(*s, reused, with_columns);
     require(!options.dots || s->features.row.rows == s->features.row.cols, [&] {
@@ -394,12 +327,14 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
             check_policy(*options.force, s->features,
                          s->limits);  // once more: only now it is known how wide and long the rows are
     }
+    if (reused && (s->choice.policy.copy || stored_by_rows(s->features)))
+        s->features.row.largest_part = ctx.run([&](const auto& q) { return largest_part(q, rows_of(*s)); });
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->features, s->limits);
     if (!options.force) choose_by_trial(*s);
     prepare(*s);
     s->can_be_early = reused && cuda::has_dependent_launch(ctx);
-    s->alone = s->limits.backend == Backend::cpu && s->limits.threads == 1 && s->choice.policy.kernel == Kernel::rows &&
-               std::holds_alternative<CsrView<M>>(m) && !s->transposed();
+    s->plain = s->limits.backend == Backend::cpu && s->choice.policy.kernel == Kernel::rows && s->features.row.rows > 0;
+    s->trial = trial_for(*s, work);
     return s;
 }
 
@@ -414,72 +349,47 @@ void carry_values(State& s)
         }
         if (s.choice.policy.kernel == Kernel::sell) fill_sell(q, rows_of(s), s.work.sell);
     });
+    keep_rows(s);
 }
 
 template <class State, class V>
 void run_state(State& s, const Vectors<V>& v)
 {
     if (s.features.row.rows == 0 && v.dots.result == nullptr) return;
-    s.ctx.run([&](const auto& q) {
+    const Context& ctx = s.trial.by_all() ? s.ctx : s.one;
+    ctx.run([&](const auto& q) {
         const bool on_the_way =
             v.alpha != V(0) && makes_dots(s.choice.policy, s.limits.backend, sizeof(V) != s.features.row.value_bytes) &&
             s.features.row.rows > 0;
         Vectors<V> product = v;
         if (!on_the_way) product.dots = {};
-        product.early = std::exchange(s.settled, true) && s.can_be_early;
+        product.early = s.settled && s.can_be_early;
+        if (!s.settled) s.settled = true;
+        if (s.vectors != product) s.vectors = product;
         if (v.alpha == V(0)) prim::scale(q, v.y, s.features.row.rows, v.beta);
-        else run_on(q, s, product);
+        else run_on(q, s, s.vectors);
         if (v.dots.result == nullptr || on_the_way) return;
         if (s.features.row.rows > 0) add_up_dots(q, s.features.row.rows, v);
         else fill_zero(q, v.dots.result, 2);
     });
 }
 
-// Whether a product done once may check columns while it multiplies: not where a y that is added to would be lost with
-// a matrix that is refused half-way, nor where a survey cannot see all faults.
-template <class V, class M>
-bool checks_with_product(const Context& ctx, const AnyView<M>& a, const Vectors<V>& v, const Options& options)
+template <class State, class V>
+void run_once_more(State& s, const Vectors<V>& v)
 {
-    const bool plain = options.checked && !options.force && options.op == Op::none;
-    if (!plain || ctx.backend() != Backend::cpu || v.alpha == V(0) || v.beta != V(0)) return false;
-    return std::visit(
-        []<class View>(const View& m) {
-            if constexpr (std::is_same_v<View, CsrView<M>> || std::is_same_v<View, Csr32View<M>>)
-                return m.sorted || !m.unique;
-            else return false;
-        },
-        a);
+    if (s.plain && !s.trial.by_all() && v.alpha != V(0) && v.dots.result == nullptr)
+        multiply_alone(s.rows, s.choice.policy.lanes, s.work.narrow, v);
+    else run_state(s, v);
 }
 
-// Whether a matrix and vectors can be what they should be, before anything of them is read.
-template <class V, class M>
-bool look_right(const CsrView<M>& a, std::span<const V> x, std::span<V> y)
+// A run of a plan, with its time where one thread and all are still compared.
+template <class State, class V>
+void run_in_trial(State& s, const Vectors<V>& v)
 {
-    return a.rows > 0 && a.nonzeros > 0 && a.row_begin != nullptr && a.col != nullptr && a.value != nullptr &&
-           std::ssize(x) == a.cols && std::ssize(y) == a.rows && x.data() != nullptr && y.data() != nullptr &&
-           are_apart(x, y);
-}
-
-// A checked product of the caller's rows by one thread, which needs nothing of a plan. False where it is another, or
-// where something is wrong: a plan tells what.
-template <class V, class M>
-bool multiply_at_once(const CpuQueue& q, const CsrView<M>& a, const RowCosts& costs, const Vectors<V>& v)
-{
-    CpuQueue alone = q;
-    alone.threads = 1;
-    const Survey found = sample(alone, a);
-    return found.sound && multiply_rows_checked(alone, a, lanes_on_cpu(found.row, costs), v);
-}
-
-template <class V, class M>
-bool is_done_at_once(const Context& ctx, const AnyView<M>& given, std::span<const V> x, std::span<V> y,
-                     const Options& options, const Vectors<V>& v)
-{
-    const auto* a = std::get_if<CsrView<M>>(&given);
-    if (a == nullptr || !look_right(*a, x, y)) return false;
-    const offset_t work = a->nonzeros + std::max(a->rows, a->cols);
-    const CpuQueue q = ctx.host();
-    return threads_for(q, work) == 1 && multiply_at_once(q, *a, limits_for<V>(ctx, work, options, false).costs, v);
+    if (v.alpha == V(0) || !s.trial.wants_time()) return run_once_more(s, v);
+    const double before = trace::now();
+    run_once_more(s, v);
+    s.trial.note(trace::now() - before);
 }
 
 template <class State, class V>
@@ -513,10 +423,7 @@ void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y) cons
 {
     State& s = *state_;
     require_vectors(s, x, y);
-    const Vectors<V> v{alpha, x.data(), beta, y.data()};
-    if (s.alone && alpha != V(0))
-        multiply_alone(*std::get_if<CsrView<M>>(&s.a), s.choice.policy.lanes, s.work.narrow, v);
-    else run_state(s, v);
+    run_in_trial(s, Vectors<V>{alpha, x.data(), beta, y.data()});
 }
 
 template <class V, class M>
@@ -530,7 +437,7 @@ void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y, std:
                         "give dots memory of its own");
     require_placed(state_->ctx, dots.data(), dots.size(), state_->known_dots, "dots");
     auto& work = state_->work;
-    run_state(
+    run_in_trial(
         *state_,
         Vectors<V>{alpha, x.data(), beta, y.data(), {work.dot_partial.data(), work.dot_arrived.data(), dots.data()}});
 }
@@ -602,7 +509,8 @@ std::string Plan<V, M>::describe() const
                   "\n  chosen: ", to_text(s.choice.policy), "\n  why:    ", s.choice.why,
                   s.limits.backend == Backend::cpu ? concat("\n  costs:  ", to_text(s.limits.costs)) : "",
                   "\n  order:  ", unordered ? "adds in no fixed order" : "the same bits every time",
-                  "\n  keeps:  ", human_bytes(bytes()), " beside the matrix", matrix::widened_text(s.wide.bytes()),
+                  threads_text(s.trial, s.limits.threads), "\n  keeps:  ", human_bytes(bytes()), " beside the matrix",
+                  matrix::widened_text(s.wide.bytes()),
                   s.work.sell.exact.empty() ? "" : "; values in float, which all of them are",
                   "\n  also possible: ", others.empty() ? "nothing else" : others);
 }

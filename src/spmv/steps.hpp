@@ -22,6 +22,8 @@ struct Dots {
     V* partial = nullptr;  // two numbers of every block or thread
     int* arrived = nullptr;
     V* result = nullptr;  // the caller's: dot(y, x), dot(y, y)
+
+    bool operator==(const Dots&) const = default;
 };
 
 template <class V>
@@ -32,6 +34,8 @@ struct Vectors {
     V* y;
     Dots<V> dots = {};
     bool early = false;  // what the plan has made is settled: a kernel may begin before the one ahead of it has ended
+
+    bool operator==(const Vectors&) const = default;
 };
 
 // The new y_i from the sum of row i.
@@ -165,14 +169,14 @@ Survey sample(const CudaQueue& q, const CsrView<M>& a)
 
 // Nanoseconds for each row and nonzero of kernels on parts of this matrix: the row kernels with RowCosts::lanes, and
 // slices with vector instructions. `never` where a machine has not got one, and everywhere if the matrix is too small
-// for a trial or trials are forbidden (TULLE_CALIBRATE=off).
+// for a trial or trials are forbidden (TULLE_CALIBRATE=off). `whole`: smaller ones are tried, too, as a whole.
 struct KernelTrial {
     std::array<double, RowCosts::lanes.size()> rows{RowCosts::never, RowCosts::never, RowCosts::never, RowCosts::never};
     double sell = RowCosts::never;
 };
 enum class Slices { none, in_order, sorted };  // which slices a trial makes
 template <class V, class M>
-KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices);
+KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices, bool whole);
 
 // The lanes of the row kernel for rows like these: typical ones, unless others are measured to be clearly cheaper.
 int lanes_on_cpu(const RowFeatures& row, const RowCosts& costs);
@@ -196,6 +200,14 @@ template <class M>
 Buffer<prim::MergePoint> make_parts(const CudaQueue&, const CsrView<M>&)
 {
     return {};
+}
+// Rows and nonzeros of the largest of these parts; zero on a GPU.
+template <class M>
+offset_t largest_part(const CpuQueue& q, const CsrView<M>& a);
+template <class M>
+offset_t largest_part(const CudaQueue&, const CsrView<M>&)
+{
+    return 0;
 }
 // On a CPU with `work.point` from make_parts, or without: then every thread looks for its part.
 template <class V, class M>

@@ -69,6 +69,35 @@ TEST(ChooseSpmv, StreamsOrSplitsWhereOneRowIsMuchLonger)
     EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::split);
 }
 
+// A long row at the end of a matrix may be all that its thread has to do.
+TEST(ChooseSpmv, SplitsRowsOnlyWhereAThreadWouldWait)
+{
+    Features t = even_rows(3);  // arrow, 139 498 nonzeros, one row of a third of them
+    t.row.rows = t.row.cols = 46'500;
+    t.row.nonzeros = 139'498;
+    t.row.longest = 46'500;
+    const Limits two{Backend::cpu, 2};
+    EXPECT_EQ(choose(t, two).policy.kernel, Kernel::split) << "nobody knows where it lies";
+    t.row.largest_part = 93'500;
+    EXPECT_EQ(choose(t, two).policy.kernel, Kernel::rows) << "parts are even";
+    t.row.largest_part = 110'000;
+    EXPECT_EQ(choose(t, two).policy.kernel, Kernel::split);
+    t.row.longest = 100;
+    EXPECT_EQ(choose(t, two).policy.kernel, Kernel::split) << "parts are what counts";
+}
+
+TEST(ChooseSpmv, KnowsTheLargestPartOfAThread)
+{
+    const std::vector<offset_t> row_begin{0, 10, 11, 12, 13, 14};
+    const std::vector<index_t> col(14);
+    const std::vector<double> value(14);
+    const CsrView<double> a{
+        .rows = 5, .cols = 10, .nonzeros = 14, .row_begin = row_begin.data(), .col = col.data(), .value = value.data()};
+    EXPECT_EQ(largest_part(CpuQueue(1), a), 0) << "one thread has it all";
+    EXPECT_EQ(largest_part(CpuQueue(2), a), 11) << "the first row, and not also the others";
+    EXPECT_EQ(largest_part(CpuQueue(3), a), 11);
+}
+
 TEST(ChooseSpmv, GivesSmallMatricesWithALongRowMoreLanesInsteadWhenUsedOnce)
 {
     Features t = even_rows(7);
@@ -236,6 +265,16 @@ TEST(ChooseSpmv, AClearlyFasterKernelWinsATrial)
     EXPECT_EQ(after({{1.0, 0.97, 0.9, 0.95}}, four), four);
 }
 
+TEST(ChooseSpmv, ASplitRowHasVectorsOnlyWhereATrialSaysSo)
+{
+    const Policy vectors{Kernel::split, 8, true}, sums{Kernel::split, 32, true};
+    for (const Policy& chosen : {vectors, sums}) {
+        EXPECT_EQ(policy_after_trial({{1.0, 1.0, 1.0, 1.2}}, chosen, Slices::none), sums);
+        EXPECT_EQ(policy_after_trial({{1.0, 1.0, 1.0, 0.7}}, chosen, Slices::none), vectors);
+        EXPECT_EQ(policy_after_trial({}, chosen, Slices::none), chosen) << "nothing was tried";
+    }
+}
+
 TEST(ChooseSpmv, SlicesWinATrialOnlyByALargeMargin)
 {
     const Policy one{Kernel::rows, 1, true};
@@ -286,10 +325,25 @@ TEST(ChooseSpmv, TriesKernelsOnLargeMatricesOnly)
     const CpuQueue q(1);
     for (const index_t rows : {1000, 100'000, 430'000}) {  // the last beyond a core's caches
         const ShortRows a(rows);
-        const KernelTrial tried = try_kernels<double>(q, a.view(), Slices::sorted);
+        const KernelTrial tried = try_kernels<double>(q, a.view(), Slices::sorted, false);
         for (std::size_t lane = 0; lane < 3; ++lane) EXPECT_EQ(tried.rows[lane]<RowCosts::never, rows> 1000);
         for (const double cost : tried.rows) EXPECT_GT(cost, 0);
-        EXPECT_EQ(tried.sell < RowCosts::never, tried.rows[3] < RowCosts::never) << "both need vector instructions";
+        EXPECT_TRUE(tried.rows[3] < RowCosts::never || tried.sell == RowCosts::never)
+            << "both need vector instructions";
+    }
+}
+
+TEST(ChooseSpmv, TriesKernelsOnAllOfASmallMatrixWhereAsked)
+{
+    const CpuQueue q(1);
+    for (const index_t rows : {3200, 3500}) {  // 16000 and 17500 rows and nonzeros
+        const ShortRows a(rows);
+        EXPECT_EQ(try_kernels<double>(q, a.view(), Slices::sorted, false).rows[0], RowCosts::never);
+        const KernelTrial tried = try_kernels<double>(q, a.view(), Slices::sorted, true);
+        for (std::size_t lane = 0; lane < 3; ++lane) {
+            EXPECT_EQ(tried.rows[lane] < RowCosts::never, rows == 3500);
+            EXPECT_GT(tried.rows[lane], 0);
+        }
     }
 }
 
@@ -298,11 +352,11 @@ TEST(ChooseSpmv, RemembersATrial)
 {
     ShortRows a(25'600);
     const CpuQueue q(1);
-    const KernelTrial first = try_kernels<double>(q, a.view(), Slices::none);
-    EXPECT_EQ(try_kernels<double>(q, a.view(), Slices::none).rows, first.rows);
-    EXPECT_NE(try_kernels<double>(q, a.view(), Slices::in_order).rows, first.rows) << "another question";
+    const KernelTrial first = try_kernels<double>(q, a.view(), Slices::none, false);
+    EXPECT_EQ(try_kernels<double>(q, a.view(), Slices::none, false).rows, first.rows);
+    EXPECT_NE(try_kernels<double>(q, a.view(), Slices::in_order, false).rows, first.rows) << "another question";
     a.col[static_cast<std::size_t>(a.row_begin[100])] = 7;
-    EXPECT_NE(try_kernels<double>(q, a.view(), Slices::none).rows, first.rows) << "another pattern";
+    EXPECT_NE(try_kernels<double>(q, a.view(), Slices::none, false).rows, first.rows) << "another pattern";
 }
 
 // Parts inside one row have nothing to multiply: their times would be noise.
@@ -319,7 +373,7 @@ TEST(ChooseSpmv, TriesNothingOnAVeryLongRow)
                             .row_begin = row_begin.data(),
                             .col = col.data(),
                             .value = value.data()};
-    for (const double cost : try_kernels<double>(CpuQueue(1), a, Slices::in_order).rows)
+    for (const double cost : try_kernels<double>(CpuQueue(1), a, Slices::in_order, false).rows)
         EXPECT_EQ(cost, RowCosts::never);
 }
 

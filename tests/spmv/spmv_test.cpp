@@ -587,5 +587,29 @@ TEST(SpmvOnCpu, GivesTheSameBitsForAnyNumberOfThreads)
     }
 }
 
+// … also while a plan compares one thread with all of them, with dots or without, and when it has chosen.
+TEST(SpmvOnCpu, GivesTheSameBitsWhileThreadsAreCompared)
+{
+    const auto a = random_matrix<double>(400, 400, 0.05, Values::reals, 3);
+    const auto x = test_vector<double>(400, Values::reals, 5);
+    for (const Policy& policy : {Policy{Kernel::rows, 1}, Policy{Kernel::rows, 8}, Policy{Kernel::sell, 8}}) {
+        std::vector<double> expected(400), y(400), dots(2);
+        Plan<double>::make(Context::cpu(1), a.view(), {.force = policy}).run(x, expected);
+        const auto plan = Plan<double>::make(Context::cpu(3), a.view(), {.force = policy, .dots = true});
+        for (int run = 0; run < 30; ++run) {
+            std::fill(y.begin(), y.end(), std::numeric_limits<double>::quiet_NaN());
+            if (run % 3 == 0) plan.run(1.0, x, 0.0, y, dots);
+            else plan.run(x, y);
+            ASSERT_TRUE(same_bits(expected, y)) << to_text(policy) << " " << run;
+            plan.run(2.0, expected, 0.0, y);  // other vectors
+            plan.run(0.0, x, 0.0, y);
+            EXPECT_EQ(y, std::vector<double>(400));
+        }
+        EXPECT_NE(plan.describe().find("\n  threads: "), std::string::npos);
+    }
+    const auto one = Plan<double>::make(Context::cpu(1), a.view());
+    EXPECT_EQ(one.describe().find("\n  threads: "), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tulle::inline TULLE_ABI::spmv

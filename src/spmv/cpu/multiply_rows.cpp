@@ -11,15 +11,18 @@
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {
 
-// Where a thread's part begins, in whole rows. The ends are not looked for: a small product would notice the divisions.
+// Where a thread's part begins: with the row that begins nearest to its fair share, whatever the offsets are. The ends
+// are not looked for: a small product would notice the divisions.
 template <class M>
 prim::MergePoint part_begin(const CpuQueue& q, const CsrView<M>& a, int part)
 {
     if (part == 0) return {0, a.row_begin[0]};
     if (part == q.threads) return {a.rows, a.row_begin[a.rows]};
     const offset_t work = a.rows + a.nonzeros;
-    const offset_t row =
-        prim::merge_row(a.row_begin, a.rows, a.nonzeros, work / q.threads * part + work % q.threads * part / q.threads);
+    const offset_t share = work / q.threads * part + work % q.threads * part / q.threads;
+    offset_t row = prim::merge_row(a.row_begin, a.rows, a.nonzeros, share);
+    const auto step_of = [&](offset_t i) { return i + std::clamp(a.row_begin[i], offset_t{0}, a.nonzeros); };
+    if (row < a.rows && step_of(row + 1) - share < share - step_of(row)) ++row;
     return {row, a.row_begin[row]};
 }
 
@@ -51,6 +54,20 @@ Buffer<prim::MergePoint> make_parts(const CpuQueue& q, const CsrView<M>& a)
     return point;
 }
 
+template <class M>
+offset_t largest_part(const CpuQueue& q, const CsrView<M>& a)
+{
+    if (q.threads == 1 || a.rows == 0) return 0;
+    offset_t largest = 0;
+    prim::MergePoint from = part_begin(q, a, 0);
+    for (int t = 1; t <= q.threads; ++t) {
+        const prim::MergePoint to = part_begin(q, a, t);
+        largest = std::max(largest, to.row - from.row + to.nonzero - from.nonzero);
+        from = to;
+    }
+    return largest;
+}
+
 template <class V, class M>
 void multiply_alone(const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v)
 {
@@ -62,7 +79,7 @@ void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Work
 {
     if (q.threads == 1) return multiply_alone(a, lanes, work.narrow, v);
     const prim::MergePoint* const point = work.point.empty() ? nullptr : work.point.data();
-    prim::each_thread(q, [&](int t) {
+    prim::each_thread(q, [&q, &a, &work, &v, lanes, point](int t) {
         const auto begin = [&](int part) { return point != nullptr ? point[part] : part_begin(q, a, part); };
         multiply_interval(a, work.narrow, begin(t), begin(t + 1), lanes, v);
     });
@@ -91,6 +108,8 @@ template Narrow make_narrow(const CpuQueue&, const CsrView<float>&);
 template Narrow make_narrow(const CpuQueue&, const CsrView<double>&);
 template Buffer<prim::MergePoint> make_parts(const CpuQueue&, const CsrView<float>&);
 template Buffer<prim::MergePoint> make_parts(const CpuQueue&, const CsrView<double>&);
+template offset_t largest_part(const CpuQueue&, const CsrView<float>&);
+template offset_t largest_part(const CpuQueue&, const CsrView<double>&);
 template void multiply_alone(const CsrView<float>&, int, const Narrow&, const Vectors<float>&);
 template void multiply_alone(const CsrView<double>&, int, const Narrow&, const Vectors<double>&);
 template void multiply_alone(const CsrView<float>&, int, const Narrow&, const Vectors<double>&);

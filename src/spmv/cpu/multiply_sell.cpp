@@ -292,7 +292,7 @@ void multiply_sell(const CpuQueue& q, const CsrView<M>& a, int lanes, const Sell
 {
     const offset_t slices = sell.slice_begin.size() - 1;
     const bool vectors = lanes > 1 && has_vectors();
-    prim::each_thread(q, [&](int t) {
+    prim::each_thread(q, [&q, &a, &sell, &v, slices, vectors](int t) {
         const offset_t end = first_slice(sell.slice_begin.data(), slices, t + 1, q.threads);
         for (offset_t s = first_slice(sell.slice_begin.data(), slices, t, q.threads); s < end; ++s)
             multiply_slice(a, sell, s, vectors, v);

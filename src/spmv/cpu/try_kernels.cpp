@@ -5,8 +5,10 @@
 // learns lengths that it sees again, and after its data and x were read once, because the first kernel would otherwise
 // pay for the others. The parts that took longest do not count: a thread may have been interrupted there.
 //
-// A matrix that the caches of a core do not hold comes from further away in every product, where gathers and more sums
-// gain less, or lose. There a kernel multiplies all parts, more than such a cache holds, before the next one does.
+// A matrix that the caches of a core do not hold comes from further away in every product, where gathers, slices and
+// more sums gain less, or lose. There a kernel multiplies all parts, more than such a cache holds, before the next one
+// does. A small matrix, on the other hand, is multiplied as a whole, several times by each kernel: its rows are learnt
+// in the many runs of a plan. This is done where there are gathers, which gain most.
 //
 // A trial is remembered, so that all plans of a process for one pattern choose the same kernel and give the same bits.
 #include <algorithm>
@@ -16,6 +18,7 @@
 #include <numeric>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "device/calibrate.hpp"
 #include "spmv/cpu/merge_interval.hpp"
@@ -27,7 +30,9 @@ constexpr offset_t most_steps = 16384;               // rows and nonzeros of a p
 constexpr int parts = 8, far_parts = 32;             // 32: 6 MB
 constexpr offset_t worth_trying = 2 * parts * 4096;  // smaller parts are done before a clock has told
 constexpr std::size_t row_kernels = RowCosts::lanes.size();
-constexpr offset_t beyond_caches = 4 * far_parts * most_steps;  // 25 MB in double
+constexpr offset_t beyond_caches = far_parts * most_steps;  // the second cache of a core has 2 MB at most
+constexpr offset_t worth_trying_whole = 16384;
+constexpr int runs_of_whole = 5;
 
 // Reads what a product of these rows reads, so that it is in the cache.
 template <class V, class M>
@@ -40,26 +45,49 @@ V touch(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, const V
 
 constexpr double padding_to_keep = 1.25;  // places a nonzero: a plan may keep half as much again as its matrix has
 
-// Seconds of slices on the rows between two points; never where they would need too much memory. They are made before
-// the clock runs, and multiplied once before it for their own data.
+// Slices of the rows between two points. They are made before a clock runs, and multiplied once before it for their own
+// data.
+template <class V, class M>
+class SlicesOfPart {
+public:
+    SlicesOfPart(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, bool sort, const Vectors<V>& v)
+        : part_(a),
+          v_(v)
+    {
+        part_.rows = static_cast<index_t>(to.row - from.row);
+        part_.nonzeros = to.nonzero - from.nonzero;
+        part_.row_begin = a.row_begin + from.row;
+        v_.y += from.row;
+        sell_ = make_sell(one_, part_, sort, 0);
+    }
+    // Too much memory for what they gain.
+    bool are_padded() const
+    {
+        return static_cast<double>(sell_.value.size()) > padding_to_keep * static_cast<double>(part_.nonzeros);
+    }
+    double seconds() const
+    {
+        const double before = thread_seconds();
+        multiply_sell(one_, part_, 8, sell_, v_);
+        return thread_seconds() - before;
+    }
+
+private:
+    CpuQueue one_{1};
+    CsrView<M> part_;
+    Vectors<V> v_;
+    Sell<M> sell_;
+};
+
+// Seconds of slices on the rows between two points; never where they would need too much memory.
 template <class V, class M>
 double seconds_of_slices(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, bool sort,
                          const Vectors<V>& v)
 {
-    CsrView<M> part = a;
-    part.rows = static_cast<index_t>(to.row - from.row);
-    part.nonzeros = to.nonzero - from.nonzero;
-    part.row_begin = a.row_begin + from.row;
-    const CpuQueue one(1);
-    const Sell<M> sell = make_sell(one, part, sort, 0);
-    if (static_cast<double>(sell.value.size()) > padding_to_keep * static_cast<double>(part.nonzeros))
-        return RowCosts::never;
-    Vectors<V> of_part = v;
-    of_part.y += from.row;
-    multiply_sell(one, part, 8, sell, of_part);
-    const double before = thread_seconds();
-    multiply_sell(one, part, 8, sell, of_part);
-    return thread_seconds() - before;
+    const SlicesOfPart<V, M> slices(a, from, to, sort, v);
+    if (slices.are_padded()) return RowCosts::never;
+    slices.seconds();
+    return slices.seconds();
 }
 
 // Seconds of one row kernel on the rows between two points.
@@ -115,16 +143,24 @@ Part part_at(const CsrView<M>& a, offset_t step, offset_t steps)
     return {from, to, to.row - from.row + to.nonzero - from.nonzero < steps / 2};
 }
 
-// Costs of row kernels, each on all parts before the next one.
-template <class V, class M>
-std::optional<std::array<double, row_kernels>> costs_from_afar(const CsrView<M>& a, const Vectors<V>& v)
+using FarParts = std::array<Part, far_parts>;
+
+// Parts for kernels that each multiply all of them before the next one does; nothing where one is inside a long row.
+template <class M>
+std::optional<FarParts> parts_afar(const CsrView<M>& a)
 {
-    std::array<Part, far_parts> part;
+    FarParts part;
     for (std::size_t k = 0; k < far_parts; ++k) {
         part[k] = part_at(a, (a.rows + a.nonzeros) / far_parts * static_cast<offset_t>(k), most_steps);
         if (part[k].in_long_row) return std::nullopt;
-        v.y[0] = touch(a, part[k].from, part[k].to, v.x);
     }
+    return part;
+}
+
+template <class V, class M>
+std::array<double, row_kernels> costs_from_afar(const CsrView<M>& a, const FarParts& part, const Vectors<V>& v)
+{
+    for (const Part& p : part) v.y[0] = touch(a, p.from, p.to, v.x);
     std::array<double, row_kernels> costs;
     for (std::size_t lane = 0; lane < row_kernels; ++lane) {
         std::array<double, far_parts> seconds;
@@ -132,6 +168,40 @@ std::optional<std::array<double, row_kernels>> costs_from_afar(const CsrView<M>&
             seconds[k] = seconds_of_lanes(a, part[k].from, part[k].to, RowCosts::lanes[lane], v);
         costs[lane] = cost_of_parts(seconds, most_steps);
     }
+    return costs;
+}
+
+template <class V, class M>
+double slices_from_afar(const CsrView<M>& a, const FarParts& part, bool sort, const Vectors<V>& v)
+{
+    std::vector<SlicesOfPart<V, M>> slices;
+    slices.reserve(far_parts);
+    for (const Part& p : part) {
+        slices.emplace_back(a, p.from, p.to, sort, v);
+        if (slices.back().are_padded()) return RowCosts::never;
+    }
+    std::array<double, far_parts> seconds;
+    for (int run = 0; run < 2; ++run)
+        for (std::size_t k = 0; k < far_parts; ++k) seconds[k] = slices[k].seconds();
+    return cost_of_parts(seconds, most_steps);
+}
+
+// Costs on a small matrix as a whole.
+template <class V, class M>
+KernelTrial costs_of_whole(const CsrView<M>& a, Slices slices, const Vectors<V>& v)
+{
+    const prim::MergePoint from{0, a.row_begin[0]}, to{a.rows, a.row_begin[a.rows]};
+    const auto least_of_runs = [&](const auto& seconds_of_run) {
+        double least = RowCosts::never;
+        for (int run = 0; run < runs_of_whole; ++run) least = std::min(least, seconds_of_run());
+        return least / static_cast<double>(a.rows + a.nonzeros) * 1e9;
+    };
+    KernelTrial costs;
+    for (std::size_t lane = 0; lane < row_kernels; ++lane)
+        costs.rows[lane] = least_of_runs([&] { return seconds_of_lanes(a, from, to, RowCosts::lanes[lane], v); });
+    if (slices == Slices::none || !has_gathers()) return costs;
+    const SlicesOfPart<V, M> sliced(a, from, to, slices == Slices::sorted, v);
+    if (!sliced.are_padded()) costs.sell = least_of_runs([&] { return sliced.seconds(); });
     return costs;
 }
 
@@ -155,23 +225,28 @@ KernelTrial costs_in_cache(const CsrView<M>& a, Slices slices, const Vectors<V>&
     return costs;
 }
 
-// Costs of all kernels on parts of the matrix. Slices, which would have to be made for all of the matrix, are known
-// from the cache only: as large a share of the best row kernel's cost is taken.
+// Costs of all kernels on parts of the matrix. Slices from afar are made only where they are best in the cache.
 template <class V, class M>
-KernelTrial try_on_parts(const CpuQueue& q, const CsrView<M>& a, Slices slices)
+KernelTrial costs_on_parts(const CsrView<M>& a, Slices slices, const Vectors<V>& v)
+{
+    KernelTrial costs = costs_in_cache(a, slices, v);
+    if (a.rows + a.nonzeros < beyond_caches || costs.rows[0] >= RowCosts::never) return costs;
+    if (const auto far = parts_afar(a)) {
+        const bool sell = costs.sell < *std::min_element(costs.rows.begin(), costs.rows.end());
+        costs.rows = costs_from_afar(a, *far, v);
+        costs.sell = sell ? slices_from_afar(a, *far, slices == Slices::sorted, v) : RowCosts::never;
+    }
+    return costs;
+}
+
+template <class V, class M>
+KernelTrial try_on(const CpuQueue& q, const CsrView<M>& a, Slices slices)
 {
     Buffer<V> x(q, a.cols), y(q, a.rows);
     std::fill_n(x.data(), a.cols, V(1));
     std::fill_n(y.data(), a.rows, V(0));  // so that no kernel pays for pages that the system has yet to find
     const Vectors<V> v{V(1), x.data(), V(0), y.data()};
-    KernelTrial costs = costs_in_cache(a, slices, v);
-    if (a.rows + a.nonzeros < beyond_caches || costs.rows[0] >= RowCosts::never) return costs;
-    if (const auto far = costs_from_afar(a, v)) {
-        const auto least = [](const auto& of_rows) { return *std::min_element(of_rows.begin(), of_rows.end()); };
-        costs.sell *= least(*far) / least(costs.rows);
-        costs.rows = *far;
-    }
-    return costs;
+    return a.rows + a.nonzeros < worth_trying ? costs_of_whole(a, slices, v) : costs_on_parts(a, slices, v);
 }
 
 // A number for the types, the slices and the pattern, from 256 of its rows: two patterns with the same number share a
@@ -217,17 +292,17 @@ private:
 }  // namespace
 
 template <class V, class M>
-KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices)
+KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices, bool whole)
 {
     static Trials trials;
-    if (a.rows + a.nonzeros < worth_trying || !may_calibrate()) return {};
+    if (a.rows + a.nonzeros < (whole ? worth_trying_whole : worth_trying) || !may_calibrate()) return {};
     const std::uint64_t pattern = fingerprint<V>(a, slices);
     const std::optional<KernelTrial> known = trials.find(pattern);
-    return known ? *known : trials.keep(pattern, try_on_parts<V>(q, a, slices));
+    return known ? *known : trials.keep(pattern, try_on<V>(q, a, slices));
 }
 
-template KernelTrial try_kernels<float>(const CpuQueue&, const CsrView<float>&, Slices);
-template KernelTrial try_kernels<double>(const CpuQueue&, const CsrView<double>&, Slices);
-template KernelTrial try_kernels<double>(const CpuQueue&, const CsrView<float>&, Slices);
+template KernelTrial try_kernels<float>(const CpuQueue&, const CsrView<float>&, Slices, bool);
+template KernelTrial try_kernels<double>(const CpuQueue&, const CsrView<double>&, Slices, bool);
+template KernelTrial try_kernels<double>(const CpuQueue&, const CsrView<float>&, Slices, bool);
 
 }  // namespace tulle::inline TULLE_ABI::spmv
