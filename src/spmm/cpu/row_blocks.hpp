@@ -74,9 +74,11 @@ template <int Vectors, int Count, class V>
     store_all<Count>(one, sum, std::make_integer_sequence<int, Vectors>{});
     if (has_factors(o))
         for (Sum<V>& each : one) each *= o.row_scale[row];
-    with_entries(o, [&](auto* c) __attribute__((always_inline)) {
+    const auto put_all = [&](auto* c) __attribute__((always_inline))
+    {
         for (int l = 0; l < Vectors * Count; ++l) put(o, c, row, j + l, one[l]);
-    });
+    };
+    with_entries(o, put_all);
 }
 
 // Nonzeros whose rows of B are asked for ahead of their use, where the caches cannot be expected to have them.
@@ -188,10 +190,12 @@ template <int Sums, class V>
 [[gnu::always_inline]] inline void multiply_columns(const CsrView<V>& a, offset_t begin, offset_t end,
                                                     const RowOperands<V>& o, offset_t j)
 {
-    with_entries(o, [&](auto* c) __attribute__((always_inline)) {
+    const auto put_all = [&](auto* c) __attribute__((always_inline))
+    {
         for (; j < o.n; ++j)
             for (offset_t row = begin; row < end; ++row) put(o, c, row, j, sum_of_one<Sums>(a, row, o, j));
-    });
+    };
+    with_entries(o, put_all);
 }
 
 // Rows of A with the same columns in the same order follow each other where a node has several unknowns. Up to so many
