@@ -1,12 +1,21 @@
 #!/usr/bin/env python3
-"""How far SpMM's choice of a row kernel on a GPU is from the best one, and the thresholds that bring it closest.
+"""How far SpMM's choice of a row kernel on a GPU is from the best one, and the constants that bring it closest.
 
-    tools/fit_spmm.py           time of the chosen row kernel over the best one, by the thresholds of src/spmm/policy.cpp
-    tools/fit_spmm.py --fit     the best of a grid of thresholds
+    tools/fit_spmm.py           time of the chosen row kernel over the best measured one, by the constants of the sources
+    tools/fit_spmm.py --fit     costs of src/spmm/row_costs.hpp fitted to all data, and choices by costs that were fitted
+                                without the family of the matrix
+    tools/fit_spmm.py --grid    the best of a grid of the thresholds of src/spmm/policy.cpp, costs as they are
+    tools/fit_spmm.py --vendor  predicted times beside the best of cuSPARSE and cuBLAS
 
-Data: bench/results/spmm-h200-choices.jsonl.gz, graph times of an H200 in microseconds of every policy on real matrices:
+Data, graph times of an H200 in microseconds of many policies on real matrices (later ones count where both have a time):
+  bench/results/spmm-h200-choices.jsonl.gz
     tulle-bench spmm --suite real-all --backend cuda --policy rows --type f32 --n 128 32 --repeat 5
     tulle-bench spmm --suite real-all --backend cuda --policy rows dense "natural order" --type f16 --n 128 --repeat 5
+  bench/results/spmm-h200-full-precision.jsonl.gz, with the best time of a vendor
+    tulle-bench spmm --suite real-all --backend cuda --against cusparse,cublas --seconds 0.004 --type f32 --n 128 32 8
+    tulle-bench spmm --suite real-all --backend cuda --against cusparse,cublas --seconds 0.004 --type f64 --n 128 32
+    tulle-bench spmm --suite real-all --backend cuda --policy rows dense --type f32 --n 128 32 8     the first 19 matrices
+    tulle-bench spmm --suite real-all --backend cuda --policy rows dense --type f64 --n 128 32       the first 19 matrices
 """
 import argparse
 import gzip
@@ -14,62 +23,134 @@ import itertools
 import json
 import math
 import pathlib
+import random
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DATA = ROOT / "bench/results/spmm-h200-choices.jsonl.gz"
-POLICY = ROOT / "src/spmm/policy.cpp"
-NAMES = ["not_long", "times_the_share", "few_nonzeros", "few_rows", "few_lines"]
+DATA = ["spmm-h200-full-precision.jsonl.gz", "spmm-h200-choices.jsonl.gz"]
+OLDER = 0.94     # times of the second file before kernels were launched early, so many times as long now (the median)
+THRESHOLDS = ["not_long", "times_the_share", "few_nonzeros", "few_rows", "few_lines", "worth_changing", "few_blocks", "nonzeros_of_slice"]
+FITTED = ["whole_rows", "row_lines"]
 MULTIPROCESSORS = 132
-RESIDENT_WARPS = {"f16": 32, "f32": 28, "f64": 24}
-PIECES = [32, 48, 64]
-LONGEST_PIECE = {"f16": 48, "f32": 64, "f64": 64}
+RESIDENT_WARPS = {2: 32, 4: 28, 8: 24}
+LANES, PIECES = [2, 8, 32, 128], [0, 32, 48, 64]
 
 
 def thresholds():
-    """The constants in the source."""
-    text = POLICY.read_text()
-    return tuple(float(re.search(rf"\b{name} = ([\d.]+)", text)[1]) for name in NAMES)
+    text = (ROOT / "src/spmm/policy.cpp").read_text()
+    return {name: float(re.search(rf"\b{name} = ([\d.]+)", text)[1]) for name in THRESHOLDS}
+
+
+def costs():
+    """{kernel: {constant: microseconds}} of the source."""
+    text = (ROOT / "src/spmm/row_costs.hpp").read_text()
+    found = {}
+    for kernel, body in re.findall(r"namespace (\w+) \{\n(inline.*?)\n\}", text, re.S):
+        found[kernel] = {name: float(value) for name, value in re.findall(r"(\w+) = ([\d.e-]+)", body)}
+        steps = re.search(r"step = \{([^}]*)\}", body)
+        if steps:
+            found[kernel].update(zip(("step 2", "step 8", "step 32"), map(float, steps[1].split(","))))
+    return found
 
 
 def load():
-    cases = []
-    for line in gzip.open(DATA, "rt"):
-        case = json.loads(line)
-        case["n"] = int(case["operation"].split()[1])
-        case["times"] = {}
-        for policy, us in case["us"].items():
-            match = re.fullmatch(r"rows, (\d+) lanes?(?:, lines of (\d+))?", policy)
-            if match:
-                case["times"][int(match[1]), int(match[2] or 0)] = us
-        cases.append(case)
-    return cases
+    cases = {}
+    for scale, name in zip((1, OLDER), DATA):
+        for line in gzip.open(ROOT / "bench/results" / name, "rt"):
+            read = json.loads(line)
+            key = read["operation"], read["type"], read["matrix"]
+            case = cases.setdefault(key, {**read, "n": int(read["operation"].split()[1]), "longest": int(read["features"]["longest"]), "times": {},
+                                          "bytes": {"f16": 2, "f32": 4, "f64": 8}[read["type"]]})
+            for policy, us in read["us"].items():
+                match = re.fullmatch(r"rows, (\d+) lanes?(?:, lines of (\d+))?", policy)
+                if match:
+                    case["times"].setdefault((int(match[1]), int(match[2] or 0)), us * scale)
+    return list(cases.values())
 
 
-def choose(case, limits):
-    """As policy.cpp: the lanes of a row and the length of a line, 0 for whole rows."""
-    not_long, times_the_share, few_nonzeros, few_rows, few_lines = limits
-    rows, nonzeros, longest = case["rows"], case["nonzeros"], case["features"]["longest"]
-    lanes = 2 if case["n"] <= 8 else 8 if case["n"] <= 32 else 32
-    slices = MULTIPROCESSORS * RESIDENT_WARPS[case["type"]] * (32 // lanes)
-    share = (nonzeros + rows) * -(-case["n"] // (4 * lanes)) // slices
-    piece = PIECES[0]
+def width_of(n):
+    return 2 if n <= 8 else 8 if n <= 32 else 32
+
+
+def tiles_of(n, lanes):
+    return -(-n // (4 * lanes))
+
+
+def is_shared(case, lanes):
+    return lanes > width_of(case["n"])
+
+
+def whole_time(case, lanes, c):
+    doubles = c["doubles"] if case["bytes"] == 8 else 1
+    return c["start"] + c[f"step {lanes}"] * case["longest"] / 4 * doubles + c["block"] * case["rows"] * lanes / 128 * tiles_of(case["n"], lanes) \
+        + c["byte"] * case["nonzeros"] * case["n"] * case["bytes"] * (c["not_a_warp"] if lanes < 32 else 1)
+
+
+def shared_time(case, lanes, c, whole):
+    width, double = width_of(case["n"]), case["bytes"] == 8
+    steps = max(1, -(-case["longest"] // (lanes // width * (4 if double else 8)))) * (whole["doubles"] if double else 1)
+    return whole["start"] + c["join_in_block" if lanes > 32 else "join_in_warp"] + c["step"] * steps \
+        + whole["block"] * case["rows"] * lanes / 128 * tiles_of(case["n"], width) + whole["byte"] * case["nonzeros"] * case["n"] * case["bytes"]
+
+
+def lines_time(case, lanes, piece, c, whole):
+    doubles = c["doubles"] if case["bytes"] == 8 else 1
+    pieces = min(512, -(-case["longest"] // piece))
+    return c["start"] + (c[f"step {lanes}"] * min(case["longest"], piece) / 8 + c["a_piece_f32" if case["bytes"] == 4 else "a_piece"] * pieces) * doubles \
+        + c["block"] * (case["nonzeros"] + case["rows"]) / piece * lanes / 128 * tiles_of(case["n"], lanes) \
+        + c["byte"] * case["nonzeros"] * case["n"] * case["bytes"] * (whole["not_a_warp"] if lanes < 32 else 1)
+
+
+def predict(case, shape, model):
+    lanes, piece = shape
+    if piece:
+        return lines_time(case, lanes, piece, model["row_lines"], model["whole_rows"])
+    return shared_time(case, lanes, model["shared_rows"], model["whole_rows"]) if is_shared(case, lanes) else whole_time(case, lanes, model["whole_rows"])
+
+
+def by_thresholds(case, limits):
+    """As piece_for() and lanes_of_rows() of policy.cpp: the lanes of a row and the length of a line, 0 for whole rows."""
+    rows, nonzeros, longest, lanes = case["rows"], case["nonzeros"], case["longest"], width_of(case["n"])
+    slices = MULTIPROCESSORS * RESIDENT_WARPS[case["bytes"]] * (32 // lanes)
+    share = (nonzeros + rows) * tiles_of(case["n"], lanes) // slices
+    piece = 32
     for longer in PIECES:
-        if piece < share and longer <= LONGEST_PIECE[case["type"]]:
+        if piece < share and longer <= (48 if case["bytes"] == 2 else 64):
             piece = max(piece, longer)
-    even = longest <= max(not_long, times_the_share * share)
-    if even and (nonzeros >= few_nonzeros * rows or share < piece or longest <= PIECES[0]):
+    even = longest <= max(limits["not_long"], limits["times_the_share"] * share)
+    if even and (nonzeros >= limits["few_nonzeros"] * rows or share < piece or longest <= 32):
         piece = 0
-    few = rows <= few_rows * MULTIPROCESSORS if piece == 0 else (nonzeros + rows) // piece <= few_lines * MULTIPROCESSORS
+    few = rows <= limits["few_rows"] * MULTIPROCESSORS if piece == 0 else (nonzeros + rows) // piece <= limits["few_lines"] * MULTIPROCESSORS
     return (32 if lanes == 8 and few else lanes), piece
 
 
-def losses(cases, limits):
-    """(operation and type, time over the best, matrix) of every case that has all kernels."""
+def is_possible(case, shape, limits):
+    """As can_be_shape() of policy.cpp."""
+    (lanes, piece), width = shape, width_of(case["n"])
+    if lanes < width:
+        return False
+    if piece:
+        return lanes <= 32 and piece < case["longest"] and piece <= (48 if case["bytes"] == 2 else 64)
+    return lanes == width or case["rows"] * lanes / 128 * tiles_of(case["n"], width) <= limits["few_blocks"] * MULTIPROCESSORS \
+        or case["nonzeros"] >= limits["nonzeros_of_slice"] * (lanes // width) * case["rows"]
+
+
+def choose(case, limits, model):
+    """As shape_of_rows() of policy.cpp."""
+    best = by_thresholds(case, limits)
+    least = limits["worth_changing"] * predict(case, best, model)
+    for shape in itertools.product(LANES, PIECES):
+        if is_possible(case, shape, limits) and predict(case, shape, model) < least:
+            best, least = shape, predict(case, shape, model)
+    return best
+
+
+def losses(cases, limits, model):
+    """(operation and type, time over the best, matrix) of every case whose chosen kernel was measured beside the others."""
     found = []
     for case in cases:
-        chosen = choose(case, limits)
-        if chosen in case["times"]:
+        chosen = choose(case, limits, model)
+        if len(case["times"]) >= 12 and chosen in case["times"] and (chosen[1] or not is_shared(case, chosen[0])):
             found.append((f"{case['operation']} {case['type']}", case["times"][chosen] / min(case["times"].values()), case["matrix"]))
     return found
 
@@ -78,24 +159,90 @@ def mean(numbers):
     return math.exp(sum(map(math.log, numbers)) / len(numbers))
 
 
-def show(cases, limits):
-    print(", ".join(f"{name} = {value:g}" for name, value in zip(NAMES, limits)))
-    found = losses(cases, limits)
+def show(found):
     for group in sorted({group for group, _, _ in found}):
         some = sorted(((loss, matrix) for g, loss, matrix in found if g == group), reverse=True)
         worst = ", ".join(f"{matrix} {loss:.2f}" for loss, matrix in some[:4])
         print(f"  {group}: {len(some)} matrices, {mean([loss for loss, _ in some]):.3f} times the best row kernel; worst {worst}")
 
 
+def runs_of(cases, kernel):
+    """[(case, shape, microseconds)] that the costs of a kernel are fitted to: lines that cut a row, and no lanes without columns."""
+    return [(case, (lanes, piece), us) for case in cases if case["bytes"] > 2 for (lanes, piece), us in case["times"].items()
+            if not is_shared(case, lanes) and (lanes > 2 or case["n"] < 128) and (kernel == "row_lines") == (piece > 0) and (piece == 0 or case["longest"] > piece)]
+
+
+def fit(cases, model, rounds):
+    """The model with better constants: one after the other is changed at random as long as the mean error of the logarithm falls."""
+    draw = random.Random(1)
+    model = {kernel: dict(constants) for kernel, constants in model.items()}
+    for kernel in FITTED:
+        runs = runs_of(cases, kernel)
+        error = lambda: sum(abs(math.log(predict(case, shape, model) / us)) for case, shape, us in runs) / len(runs)
+        least = error()
+        for _ in range(rounds):
+            name = draw.choice(sorted(model[kernel]))
+            before = model[kernel][name]
+            model[kernel][name] *= math.exp(draw.gauss(0, 0.15))
+            now = error()
+            if now < least:
+                least = now
+            else:
+                model[kernel][name] = before
+        print(f"  {kernel}: {len(runs)} runs, mean error {least:.3f}: " + ", ".join(f"{name} = {value:.3g}" for name, value in model[kernel].items()))
+    return model
+
+
+def family_of(matrix):
+    return matrix[:4].lower()
+
+
+def left_out(cases, limits, model, parts=5):
+    """Losses by costs that were fitted without the family of the matrix; families in so many groups."""
+    families = sorted({family_of(case["matrix"]) for case in cases})
+    found = []
+    for part in range(parts):
+        out = set(families[part::parts])
+        fitted = fit([case for case in cases if family_of(case["matrix"]) not in out], model, 150)
+        found += losses([case for case in cases if family_of(case["matrix"]) in out], limits, fitted)
+    return found
+
+
+def show_vendor(cases, limits, model):
+    """A kernel that was not measured counts as predicted; dense ones as measured where they were chosen and are faster."""
+    for group in sorted({(case["type"], case["n"]) for case in cases if "vendor" in case}):
+        found = []
+        for case in cases:
+            if "vendor" in case and (case["type"], case["n"]) == group:
+                shape = choose(case, limits, model)
+                measured = shape in case["times"] and (shape[1] or not is_shared(case, shape[0]))
+                us = case["times"][shape] if measured else predict(case, shape, model)
+                before = case["us"][case["chosen"]]
+                us = min(us, before) if case["chosen"].startswith("dense") else us
+                found.append((case["vendor"]["us"] / us, case["vendor"]["us"] / before, case["matrix"], shape, us))
+        below = [f"{matrix} {ratio:.2f} {lanes} lanes{f', {piece}' if piece else ''}" for ratio, _, matrix, (lanes, piece), _ in sorted(found) if ratio < 0.9]
+        print(f"  {group[0]}, {group[1]} columns: {mean([f[1] for f in found]):.2f} measured before, {mean([f[0] for f in found]):.2f} predicted, {len(below)} below 0.9: {'; '.join(below)}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--grid", action="store_true")
+    parser.add_argument("--vendor", action="store_true")
     args = parser.parse_args()
-    cases = load()
-    show(cases, thresholds())
+    cases, limits, model = load(), thresholds(), costs()
+    show(losses(cases, limits, model))
+    if args.vendor:
+        show_vendor(cases, limits, model)
     if args.fit:
-        grid = itertools.product((42, 56, 64, 70, 80), (1.33, 1.6, 2, 2.4, 3), (4, 8), (16, 20, 24, 28), (8, 12, 16, 20, 24))
-        show(cases, min(grid, key=lambda limits: mean([loss for _, loss, _ in losses(cases, limits)])))
+        show(losses(cases, limits, fit(cases, model, 400)))
+        print("families left out:")
+        show(left_out(cases, limits, model))
+    if args.grid:
+        grid = itertools.product((42, 56, 64, 80), (1.6, 2, 2.4, 3), (4, 8), (16, 24), (12, 20), (0.85, 0.9, 0.95))
+        best = min(grid, key=lambda some: mean([loss for _, loss, _ in losses(cases, {**limits, **dict(zip(THRESHOLDS, some))}, model)]))
+        print(", ".join(f"{name} = {value:g}" for name, value in zip(THRESHOLDS, best)))
+        show(losses(cases, {**limits, **dict(zip(THRESHOLDS, best))}, model))
 
 
 if __name__ == "__main__":

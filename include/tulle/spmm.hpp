@@ -170,13 +170,13 @@ enum class Kernel {
     tiles,  ///< as in the paper: dense tiles of 32 x 32 on tensor cores (CPU: plain loops), the rest by rows; if forced
 };
 
-/// Columns of C that a lane of the row kernel holds.
+/// Columns of C that a lane of the row kernel holds. Lanes beyond the columns share the nonzeros of a row.
 inline constexpr int columns_per_lane = 4;
 
 /// The decision for a matrix: kernel and parameters.
 struct Policy {
-    Kernel kernel = Kernel::rows;          ///< the kernel
-    int lanes = 8;                         ///< rows, and rest of tiles, on a GPU: lanes of a row: 2, 8, 32; else 1
+    Kernel kernel = Kernel::rows;  ///< the kernel
+    int lanes = 8;  ///< rows, and rest of tiles, on a GPU: lanes of a row: 2, 8, 32, 128 (segments: 32 at most); else 1
     OrderKind order = OrderKind::natural;  ///< panels, tiles: order of the rows
     int width = 0;  ///< columns of C that a block computes: panels 32, 64, 128; dense 32, 64; tiles 32; else 0
     int parts = 1;  ///< dense: blocks that share the columns of a panel: 1, 2, 4, 8
@@ -254,6 +254,9 @@ struct Options {
     /// Rows on a GPU: nonzeros of a segment (Policy::piece), which decides in which order a long row is summed; none:
     /// by the row lengths. If set, nearly dense matrices of float (Math::exact) and double are multiplied by rows too.
     std::optional<int> piece = {};
+    /// With `piece`: lanes of a row (Policy::lanes), which decide in which order a row is summed where there are more
+    /// than its columns fill; none: as many as these fill.
+    std::optional<int> lanes = {};
     /// Tiles: those with more than this fraction of nonzeros are dense; none: what costs least, panel by panel.
     std::optional<double> delta = {};
     /// Effort::search: all panels of an order are counted; of tiles, some values of delta are timed on this device.

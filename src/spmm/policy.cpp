@@ -11,6 +11,7 @@
 #include "base/math.hpp"
 #include "base/suggest.hpp"
 #include "spmm/panels.hpp"
+#include "spmm/row_costs.hpp"
 #include "spmm/tiles.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
@@ -19,7 +20,7 @@ namespace tulle::inline TULLE_ABI::spmm {
 namespace {
 
 constexpr std::array kernel_names{"rows", "panels", "dense", "tiles"};
-constexpr std::array lane_counts{2, 8, 32};
+constexpr std::array lane_counts{2, 8, 32, 128};
 constexpr std::array pieces{0, 32, 48, 64};
 constexpr std::array orders{OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa};
 constexpr std::array widths{widest_panel, 64, narrowest_panel};
@@ -42,14 +43,17 @@ constexpr double least_reuse(const Features& t)
 constexpr offset_t few_places = offset_t{1} << 22;
 constexpr double least_share = 0.6, least_share_of_few = 0.3;
 // Measured: microseconds of a small matrix, whose rows or blocks all run at once.
-constexpr double time_of_rows(const Features& t) { return 1.75 + 0.062 * static_cast<double>(t.longest); }
+constexpr double time_of_small_rows(const Features& t) { return 1.75 + 0.062 * static_cast<double>(t.longest); }
 constexpr double time_of_dense(const Features& t) { return 2 + 0.0035 * t.cols; }
 // Measured: chunks of columns that are worth a block of a dense matrix, two stages of its kernel. In full precision,
-// where a stage takes longer, any are worth one of four blocks.
-constexpr offset_t least_chunks = 16;
+// where a stage takes longer, any are worth one of four blocks, and fewer one of eight (472 columns: 2.9 us, not 3.4).
+constexpr offset_t least_chunks = 16, least_chunks_in_full = 7;
 // … and from so many columns on eight blocks where there is room for four (512 x 2048: 15.5 us, not 17.7).
 constexpr index_t many_columns = 2048;
-constexpr offset_t chunks_of_part(const Features& t, int parts) { return t.tensor || parts > 4 ? least_chunks : 1; }
+constexpr offset_t chunks_of_part(const Features& t, int parts)
+{
+    return t.tensor ? least_chunks : parts > 4 ? least_chunks_in_full : 1;
+}
 // A small matrix of short rows is done before a panel's stages have begun to come in.
 constexpr offset_t short_row = 48;
 // Reasoned: so many columns in B, below which a tensor core computes mostly padding.
@@ -80,20 +84,12 @@ bool has_few_places(const Features& t) { return offset_t{t.rows} * t.cols <= few
 bool is_nearly_dense(const Features& t)
 {
     if (!has_few_places(t)) return share_of_columns(t) >= least_share;
-    return share_of_columns(t) >= least_share_of_few && time_of_dense(t) < time_of_rows(t);
+    return share_of_columns(t) >= least_share_of_few && time_of_dense(t) < time_of_small_rows(t);
 }
 
 bool is_small(const Features& t, const Limits& limits)
 {
     return t.longest <= 2 * short_row && t.nonzeros < short_row * t.rows && panels_of(t) <= limits.multiprocessors;
-}
-
-// The fewest lanes whose columns cover B, so that rows share warps; the most where B is wider.
-int lanes_for(const Features& t)
-{
-    for (const int lanes : lane_counts)
-        if (lanes * columns_per_lane >= t.n) return lanes;
-    return lane_counts.back();
 }
 
 // Warps of the row kernel that a multiprocessor holds, by the registers of a thread (64, 72 and 80), and, reasoned,
@@ -116,7 +112,7 @@ constexpr offset_t few_rows = 24, few_lines = 20;
 // have some nonzeros or are few.
 int piece_for(const Features& t, const Limits& limits)
 {
-    const int lanes = lanes_for(t);
+    const int lanes = lanes_of_columns(t.n);
     const offset_t slices = limits.multiprocessors * resident_warps(t) * (32 / lanes),
                    tiles = ceil_div(std::max(t.n, index_t{1}), index_t{columns_per_lane} * lanes);
     const offset_t share = (t.nonzeros + t.rows) * tiles / slices;
@@ -132,18 +128,58 @@ int piece_for(const Features& t, const Limits& limits)
 // The lanes of a row or line: those that its columns fill, or a warp where there are too few to fill all warps.
 int lanes_of_rows(const Features& t, const Limits& limits, int piece)
 {
-    const int lanes = lanes_for(t);
+    const int lanes = lanes_of_columns(t.n);
     const bool few = piece == 0 ? t.rows <= few_rows * limits.multiprocessors
                                 : (t.nonzeros + t.rows) / piece <= few_lines * limits.multiprocessors;
-    return lanes == lane_counts[1] && few ? lane_counts.back() : lanes;
+    return lanes == lane_counts[1] && few ? 32 : lanes;
+}
+
+// Lanes and piece.
+struct RowShape {
+    int lanes, piece;
+};
+double time_of(const Features& t, const Limits& limits, const RowShape& shape)
+{
+    return time_of_rows(t, limits, shape.lanes, shape.piece);
+}
+
+// Reasoned: rows for several slices where there are few blocks, or enough nonzeros to keep all slices busy.
+constexpr offset_t few_blocks = 32, nonzeros_of_slice = 16;
+// Lines are only timed where they cut the longest row.
+bool can_be_shape(const Features& t, const Limits& limits, const RowShape& shape)
+{
+    const int width = lanes_of_columns(t.n);
+    if (shape.lanes < width) return false;
+    if (shape.piece > 0) return shape.lanes <= 32 && shape.piece < t.longest && shape.piece <= longest_piece(t);
+    return shape.lanes == width ||
+           blocks_of_rows(t, t.rows, shape.lanes, width) <= static_cast<double>(few_blocks * limits.multiprocessors) ||
+           t.nonzeros >= nonzeros_of_slice * (shape.lanes / width) * t.rows;
+}
+
+// By the thresholds above, unless another shape is predicted to take so much less time.
+constexpr double worth_changing = 0.9;
+RowShape shape_of_rows(const Features& t, const Limits& limits)
+{
+    const int piece = piece_for(t, limits);
+    RowShape best{lanes_of_rows(t, limits, piece), piece};
+    double least = worth_changing * time_of(t, limits, best);
+    for (const int lanes : lane_counts)
+        for (const int other : pieces) {
+            const RowShape shape{lanes, other};
+            const double time = time_of(t, limits, shape);
+            if (!can_be_shape(t, limits, shape) || time >= least) continue;
+            best = shape;
+            least = time;
+        }
+    return best;
 }
 
 // Row by row, as the rest beside tiles.
 Policy rows_for(Kernel kernel, OrderKind order, int width, const Features& t, const Limits& limits)
 {
     if (!on_gpu(limits)) return {kernel, 1, order, width};
-    const int piece = piece_for(t, limits);
-    return {kernel, lanes_of_rows(t, limits, piece), order, width, 1, piece};
+    const RowShape shape = shape_of_rows(t, limits);
+    return {kernel, shape.lanes, order, width, 1, shape.piece};
 }
 
 // The widest that B fills and that leaves every multiprocessor some blocks: wide ones read a tile once for more
@@ -179,30 +215,18 @@ Policy dense_for(const Features& t, const Limits& limits)
     return {Kernel::dense, 1, OrderKind::natural, width, parts};
 }
 
-// Full precision. Microseconds of the row kernel: the longest row or, where lines cut it, adding up its pieces; or all
-// bytes of B that nonzeros ask for. Fitted by eye to f32 and 128 columns on an H200
-// (bench/results/spmm-h200-choices.jsonl.gz); doubles take half as long again.
-double time_of_full_rows(const Features& t, const Limits& limits)
-{
-    constexpr double start = 1.75, cut = 2.5, a_piece = 0.1, bytes_per_us = 8e6;
-    const int piece = piece_for(t, limits);
-    const double longest = piece > 0 ? cut + a_piece * static_cast<double>(t.longest / piece) : time_of_rows(t) - start;
-    const double bytes = static_cast<double>(t.nonzeros) * t.n * static_cast<double>(t.value_bytes);
-    return start + std::max(longest * (t.value_bytes == 8 ? 1.5 : 1), bytes / bytes_per_us);
-}
-
-// Microseconds of the dense kernel, for a column of the matrix beside 64 rows and 32 columns of C. Measured on an H200
-// (docs/experiments/spmm.md) before products were rearranged: 0.0175 for both types. Clusters of four do not fill all
+// Full precision. Microseconds of the dense kernel, for a column of the matrix beside 64 rows and 32 columns of C,
+// measured on an H200 (bench/results/spmm-h200-full-precision.jsonl.gz). Clusters of four do not fill all
 // multiprocessors: where they should, some have two blocks.
 double time_of_full_dense(const Features& t, const Limits& limits)
 {
-    constexpr double start = 2, column_f32 = 0.015, column_f64 = 0.016, filled = 0.85, two_blocks = 1.75;
+    constexpr double start = 2, least = 2.5, column_f32 = 0.0135, column_f64 = 0.0205, filled = 0.85, two_blocks = 1.75;
     const Policy p = dense_for(t, limits);
     const offset_t blocks = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{p.width}) * p.parts,
                    rounds = ceil_div(blocks, offset_t{limits.multiprocessors}) * (p.width / narrowest_panel);
     const bool crowded = p.parts >= 4 && static_cast<double>(blocks) > filled * limits.multiprocessors;
     const double column = (t.value_bytes == 8 ? column_f64 : column_f32) * (crowded ? two_blocks : 1);
-    return start + column * t.cols / p.parts * static_cast<double>(rounds);
+    return std::max(least, start + column * t.cols / p.parts * static_cast<double>(rounds));
 }
 
 // Whether the dense kernel is worth its memory and faster than rows, if panels use such a share of the rows of B.
@@ -210,7 +234,7 @@ bool wants_full_dense(const Features& t, const Limits& limits, double share)
 {
     return (t.value_bytes < 8 || limits.double_tensor) &&
            share >= (has_few_places(t) ? least_share_of_few : least_share) &&
-           time_of_full_dense(t, limits) < time_of_full_rows(t, limits);
+           time_of_full_dense(t, limits) < time_of(t, limits, shape_of_rows(t, limits));
 }
 
 // The most that share_of_columns() can be.
@@ -258,7 +282,8 @@ std::vector<Policy> candidates(const Features& t, const Limits& limits)
     if (!on_gpu(limits)) all.push_back(policy_of(Kernel::rows, t, limits));
     else
         for (const int lanes : lane_counts)
-            for (const int piece : pieces) all.push_back({Kernel::rows, lanes, OrderKind::natural, 0, 1, piece});
+            for (const int piece : pieces)
+                if (piece == 0 || lanes <= 32) all.push_back({Kernel::rows, lanes, OrderKind::natural, 0, 1, piece});
     if (can_be_dense(t, limits))
         for (const int width : dense_widths)
             for (const int parts : most_parts)
@@ -279,7 +304,7 @@ void check_policy(const Policy& policy, const Features& t, const Limits& limits)
         return std::find(some.begin(), some.end(), value) != some.end();
     };
     if (on_gpu(limits) && policy.kernel == Kernel::tiles && is_one_of(pieces, policy.piece) &&
-        is_one_of(lane_counts, policy.lanes)) {  // any will do
+        is_one_of(lane_counts, policy.lanes) && (policy.piece == 0 || policy.lanes <= 32)) {  // any will do
         const Policy usual = policy_of(Kernel::tiles, t, limits);
         asked.piece = usual.piece;
         asked.lanes = usual.lanes;

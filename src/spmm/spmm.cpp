@@ -128,6 +128,7 @@ void take_piece(State& s, int piece)
     Policy& policy = s.choice.policy;
     if (s.limits.backend != Backend::cuda || policy.kernel != Kernel::rows) return;
     policy.piece = piece;
+    policy.lanes = s.options.lanes.value_or(lanes_of_columns(s.features.n));
     check_policy(policy, s.features, s.limits);
 }
 

@@ -98,6 +98,10 @@ struct RowFactor<V, Scaled<C>> {
     constexpr Sum<V> operator()(Sum<V> sum) const { return factor * sum; }
 };
 
+// Lanes of the row kernel: the fewest whose columns cover so many of B, so that rows share warps; the most where B is
+// wider. More lanes than these share the nonzeros of a row.
+constexpr int lanes_of_columns(index_t n) { return n <= 2 * columns_per_lane ? 2 : n <= 8 * columns_per_lane ? 8 : 32; }
+
 // Work for a slice of lanes of the row kernel: some whole rows of op(A), or a piece of a long one, whose pieces leave
 // their sums in slots and are added up in their order.
 struct alignas(16) RowLine {

@@ -161,22 +161,32 @@ TEST_P(SpmmOnTeam, HasTheBitsOfOneDevice)
     if (!build::simulated) check_bits<Bfloat16, Bfloat16>(deterministic, Op::none, {}, {});
 }
 
-// All of the matrix has so many nonzeros that its rows are cut into longer pieces than those of a member would be by
-// themselves.
+// Rows that all lanes of a block share; and a long row, for whose sake one device cuts all of them, which the members
+// that do not have it would not do.
 TEST_P(SpmmOnTeam, CutsRowsAsOneDeviceWould)
 {
     if (GetParam() == "mixed") GTEST_SKIP() << "GPUs fuse multiplication and addition, CPUs need not";
-    const auto a = in_type<float>(matrix_where<double>(62, 700, Values::reals, 7,
-                                                       [](index_t i, index_t j) { return (i * 13 + j * 7) % 5 != 0; }));
-    const auto piece_for = [&](index_t rows) {
-        return policy_of(Kernel::rows,
-                         {.rows = rows, .cols = 700, .nonzeros = rows * 560, .longest = 560, .n = 21, .value_bytes = 4},
-                         limits_of(team(1)[0]))
-            .piece;
+    const auto any = [&](int members) { return team(members); };
+    const auto shape = [&](index_t rows, offset_t nonzeros, offset_t longest) {
+        const Policy p =
+            policy_of(Kernel::rows,
+                      {.rows = rows, .cols = 3000, .nonzeros = nonzeros, .longest = longest, .n = 21, .value_bytes = 4},
+                      limits_of(team(1)[0]));
+        return std::pair{p.lanes, p.piece};
     };
-    EXPECT_TRUE(!build::simulated || team(1)[0].backend() == Backend::cpu || piece_for(62) != piece_for(62 / 7))
-        << "nothing is tested";
-    check_bits<float, float>([&](int members) { return team(members); }, Op::none, {}, {}, a);
+    const auto shared = in_type<float>(matrix_where<double>(62, 700, Values::reals, 7, [](index_t i, index_t j) {
+        return (i * 13 + j * 7) % 5 != 0;
+    }));
+    const auto hub = in_type<float>(matrix_where<double>(40, 3000, Values::reals, 7, [](index_t i, index_t j) {
+        return i == 3 || (i + j) % 60 == 0;
+    }));
+    if (build::simulated && team(1)[0].backend() == Backend::cuda) {
+        EXPECT_EQ(shape(62, 62 * 560, 560), (std::pair{128, 0})) << "nothing is tested";
+        EXPECT_GT(shape(40, 3000 + 39 * 50, 3000).second, 0) << "nothing is tested";
+        EXPECT_EQ(shape(6, 6 * 50, 50).second, 0) << "nothing is tested";
+    }
+    check_bits<float, float>(any, Op::none, {}, {}, shared);
+    check_bits<float, float>(any, Op::none, {}, {}, hub);
 }
 
 // More members than rows, nothing at all, all of it in one row, rows at the end that are empty; no column, one, and

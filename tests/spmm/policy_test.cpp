@@ -50,9 +50,10 @@ TEST(SpmmPolicy, AsManyLanesAsThereAreColumns)
 {
     for (const auto& [n, lanes] : std::vector<std::pair<index_t, int>>{
              {0, 2}, {1, 2}, {8, 2}, {9, 8}, {32, 8}, {33, 32}, {128, 32}, {1000, 32}}) {
-        Features t = traits_of(1'000'000, 1, n);
+        Features t = traits_of(50'000, 1, n);
         t.tensor = false;
         t.value_bytes = 4;
+        t.longest = 5;
         EXPECT_EQ(choose(t, gpu).policy.lanes, lanes) << n;
     }
     EXPECT_EQ(choose(traits_of(1000, 1, 33), gpu).policy.lanes, 32) << "numbers of 16 bits";
@@ -64,9 +65,34 @@ TEST(SpmmPolicy, AsManyLanesAsThereAreColumns)
             .lanes;
     };
     EXPECT_EQ(lanes(24 * gpu.multiprocessors, 20'000, 20), 32) << "a warp for each of few rows";
-    EXPECT_EQ(lanes(24 * gpu.multiprocessors + 1, 20'000, 20), 8);
-    EXPECT_EQ(lanes(2000, 23'570, 279), 32) << "G37: a warp for each of few lines";
+    EXPECT_EQ(lanes(24 * gpu.multiprocessors + 1, 20'000, 8), 8);
+    EXPECT_EQ(lanes(2000, 8000, 4), 8) << "G33: nothing to share in a row of four nonzeros";
     EXPECT_EQ(lanes(8297, 103'689, 893), 8) << "wiki-Vote";
+}
+
+// Slices share the nonzeros of rows that are too few for all multiprocessors, or long.
+TEST(SpmmPolicy, LanesBeyondTheColumnsShareARow)
+{
+    const auto rows_of = [](index_t rows, offset_t nonzeros, offset_t longest, index_t n, std::size_t bytes = 4) {
+        const Policy p = policy_of(
+            Kernel::rows,
+            {.rows = rows, .cols = rows, .nonzeros = nonzeros, .longest = longest, .n = n, .value_bytes = bytes}, gpu);
+        return std::pair{p.lanes, p.piece};
+    };
+    EXPECT_EQ(rows_of(2000, 39'980, 40, 8), (std::pair{8, 0})) << "G31";
+    EXPECT_EQ(rows_of(2000, 39'980, 40, 32), (std::pair{32, 0})) << "G31";
+    EXPECT_EQ(rows_of(2000, 23'570, 279, 32), (std::pair{128, 0})) << "G37: a block for each of few long rows";
+    EXPECT_EQ(rows_of(1024, 32'768, 32, 128), (std::pair{128, 0})) << "gc_dnn";
+    EXPECT_EQ(rows_of(1024, 32'768, 32, 128, 8), (std::pair{128, 0})) << "gc_dnn";
+    EXPECT_EQ(rows_of(25, 129'018, 10'500, 8), (std::pair{128, 0})) << "netlib_fit2d";
+    EXPECT_GT(rows_of(25, 129'018, 10'500, 32).second, 0) << "netlib_fit2d: more than one block for a row";
+    EXPECT_EQ(rows_of(10'000, 40'000, 4, 8), (std::pair{2, 0})) << "G67";
+    EXPECT_EQ(rows_of(48'600, 1'181'120, 27, 32), (std::pair{8, 0})) << "xenon1: blocks enough, and rows too short";
+    EXPECT_EQ(rows_of(34'920, 4'644'230, 438, 32), (std::pair{32, 0})) << "ship_001_pattern: many, but long";
+    EXPECT_GT(rows_of(10'000, 158'304, 123, 128, 8).second, 0) << "Fashion: 24.6 to 27.2 us by lines, 31.2 by rows";
+    Features exact{.rows = 37, .cols = 37, .nonzeros = 233, .longest = 10, .n = 128, .value_bytes = 4};
+    exact.cost.pairs = 37;
+    EXPECT_EQ(choose(exact, gpu).policy.kernel, Kernel::rows) << "cage5: done before a dense panel has begun";
 }
 
 // A graph with hubs, one with short rows, and meshes: lines where one row would take longer than all others, or rows
@@ -81,7 +107,6 @@ TEST(SpmmPolicy, LinesWhereRowsAreUnevenOrShort)
             .piece;
     };
     EXPECT_EQ(piece(10'000, 158'304, 123, 128), 48) << "Fashion, 28 warps a multiprocessor";
-    EXPECT_EQ(piece(10'000, 158'304, 123, 32), 32) << "Fashion";
     EXPECT_EQ(piece(36'692, 367'662, 1383, 32), 32) << "email-Enron";
     EXPECT_EQ(piece(36'692, 367'662, 1383, 128), 64) << "email-Enron";
     EXPECT_EQ(piece(1'000'005, 3'105'339, 4700, 128), 64) << "webbase-1M";
@@ -209,7 +234,7 @@ TEST(SpmmPolicy, DenseInFullPrecisionWhereItIsFaster)
     EXPECT_EQ(choice(25, 10'500, 0.49, 4).kernel, Kernel::rows) << "netlib_fit2d";
     EXPECT_EQ(choice(25, 10'500, 0.49, 8), dense(32, 8));
     EXPECT_EQ(choice(66, 66, 1, 8), dense(32, 4)) << "bcsstk02";
-    EXPECT_EQ(choice(183, 183, 0.2, 4), dense(32, 4));
+    EXPECT_EQ(choice(183, 183, 0.5, 4), dense(32, 4));
     EXPECT_EQ(choice(512, 512, 0.3, 4), dense(32, 4)) << "pruned weights";
     EXPECT_EQ(choice(512, 512, 0.1, 4).kernel, Kernel::rows) << "crowded clusters of four";
     EXPECT_EQ(choice(66, 66, 1, 8, {Backend::cuda, 132, true, false}).kernel, Kernel::rows) << "no such tensor cores";
@@ -239,7 +264,7 @@ TEST(SpmmPolicy, ForcedPoliciesMustBePossible)
 {
     const Features t = traits_of(1000, 2);
     for (const Policy& p : candidates(t, gpu)) EXPECT_NO_THROW(check_policy(p, t, gpu)) << to_text(p);
-    EXPECT_EQ(candidates(t, gpu).size(), 40u);
+    EXPECT_EQ(candidates(t, gpu).size(), 41u);
     EXPECT_EQ(candidates(t, cpu).size(), 6u);
     EXPECT_NO_THROW(check_policy(policy_of(Kernel::tiles, t, cpu), t, cpu));
     EXPECT_NO_THROW(check_policy(policy_of(Kernel::tiles, t, gpu), t, gpu));
@@ -252,6 +277,10 @@ TEST(SpmmPolicy, ForcedPoliciesMustBePossible)
     EXPECT_NO_THROW(check_policy({Kernel::tiles, 32, OrderKind::bsa, 32, 1, 64}, t, gpu))
         << "the rest may be cut in any way";
     EXPECT_THROW(check_policy({Kernel::tiles, 32, OrderKind::bsa, 32, 1, 16}, t, gpu), ValueError);
+    EXPECT_NO_THROW(check_policy({Kernel::tiles, 128, OrderKind::bsa, 32}, t, gpu));
+    EXPECT_THROW(check_policy({Kernel::tiles, 128, OrderKind::bsa, 32, 1, 64}, t, gpu), ValueError);
+    EXPECT_THROW(check_policy({Kernel::rows, 128, OrderKind::natural, 0, 1, 64}, t, gpu), ValueError)
+        << "a line is for a warp at most";
     Features twice = t;
     twice.unique = false;
     EXPECT_THROW(check_policy({Kernel::panels, 1, OrderKind::natural, 128}, twice, gpu), ValueError);

@@ -58,6 +58,8 @@ TEST_P(SpmmRowsOn, InAnyLanesAndLines)
         if (build::simulated && !std::is_same_v<V, float> && !std::is_same_v<C, Float16>) return;
         check_rows<V, C>(ctx(), 5, {Layout::row_major, 1, 61}, {Layout::row_major, 2, 63}, {2, -1});
         check_rows<V, C>(ctx(), 36, {Layout::row_major, 4}, {Layout::col_major, 1}, {-1, 0});
+        check_rows<V, C>(ctx(), 8, {}, {}, {1, 1});
+        if (std::is_same_v<V, float>) check_rows<V, C>(ctx(), 132, {}, {}, {1, 0});
     });
 }
 
@@ -182,6 +184,7 @@ TEST_P(SpmmRowsOn, TakeTheCallersLines)
               0)
         << "a forced policy is taken as it is";
     if (!gpu) return;
+    EXPECT_EQ(Plan<float>::make(c, there.view(), {.piece = 0}).policy().lanes, 8) << "as any other rows in a team";
     EXPECT_THROW(Plan<float>::make(c, there.view(), {.piece = 40}), ValueError);
 }
 

@@ -1,9 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Row by row, without tensor cores: a slice of lanes walks nonzeros of op(A), and each lane holds four columns of C.
-// Rows of B are read so many numbers a lane, so that a slice reads whole lines. Two ways to share the work:
+// Rows of B are read so many numbers a lane, so that a slice reads whole lines. Three ways to share the work:
 //
 //   rows     a row for a slice: nothing to look up, and neighbours share rows of B in the L1; for rows of even length
+//   shared   a row for several slices of a warp or a block, which take its nonzeros in turn and add up their sums in a
+//            fixed order; for rows that are too few to fill the GPU
 //   lines    about so many nonzeros for a slice (cut_rows.cu): some short rows, whose loads do not wait for each
 //            other's ends, or a piece of a long row. Pieces
 //            leave their sums, and the last of a row to come adds them up in their order. No atomic additions: the same
@@ -70,6 +72,76 @@ __global__ void __launch_bounds__(threads_per_block)
     Sum<V> sum[run_length] = {};
     if (reads_runs(o, j)) add_row<true>(a, begin, end, o, j, sum);
     else add_row<false>(a, begin, end, o, j, sum);
+    if (writes_runs(o, j)) put_run<true>(o, row, j, sum);
+    else put_run<false>(o, row, j, sum);
+}
+
+// ---- shared rows ----
+
+// Adds a slice's nonzeros of a row, from the first on and so many apart: as many are asked for at once as there are.
+template <bool Whole, class V, class C>
+__device__ inline void add_share(const CsrView<V>& a, offset_t first, offset_t end, int apart, const Operands<V, C>& o,
+                                 offset_t j, Sum<V> (&sum)[run_length])
+{
+    constexpr int at_once = Whole ? batch<V> : 1;
+    for (offset_t k = first; k < end; k += offset_t{at_once} * apart) {
+        const offset_t left = end - k;
+        index_t at[at_once] = {};
+        V value[at_once] = {};
+        Run<V> b[at_once] = {};
+#pragma unroll
+        for (int i = 0; i < at_once; ++i)
+            if (i * apart < left) {
+                at[i] = a.col[k + i * apart];
+                value[i] = a.value[k + i * apart];
+            }
+#pragma unroll
+        for (int i = 0; i < at_once; ++i)
+            if (i * apart < left) b[i] = load_run<Whole>(o, at[i], j);
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) add_product(widen(value[i]), b[i], sum);
+    }
+}
+
+// Adds up the sums of all slices of a row into those of the first, always in the same order.
+template <int Width, class T>
+__device__ inline void join_slices(int lanes, T (&sum)[run_length])
+{
+    constexpr int warps = threads_per_block / 32;
+    TULLE_SHARED(Run<T>, of_warp, warps * Width);
+    for (int distance = min(lanes, 32) / 2; distance >= Width; distance /= 2)
+#pragma unroll
+        for (int c = 0; c < run_length; ++c) sum[c] += __shfl_down_sync(0xffffffffu, sum[c], distance);
+    if (lanes <= 32) return;
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    if (lane < Width) of_warp[warp * Width + lane] = {{sum[0], sum[1], sum[2], sum[3]}};
+    __syncthreads();
+    if (warp > 0 || lane >= Width) return;
+#pragma unroll
+    for (int w = 1; w < warps; ++w)
+        for (int c = 0; c < run_length; ++c) sum[c] += of_warp[w * Width + lane].value[c];
+}
+
+// So many lanes per row, more than its columns fill: slices of `Width` lanes share its nonzeros. All lanes stay for the
+// others' sake.
+//   grid: ceil(rows * lanes / threads) for every Width runs of columns      shared memory: sums of warps
+//   C: every row once
+template <int Width, class V, class C>
+__global__ void __launch_bounds__(threads_per_block)
+    multiply_shared_rows_kernel(CsrView<V> a, int lanes, int blocks_per_tile, Operands<V, C> o)
+{
+    const auto [slice, j, tile] = share_of<Width>(blocks_per_tile);
+    const int slices = lanes / Width;
+    const offset_t number = slice / slices;
+    const bool works = number < a.rows && j < o.n;
+    const auto row = static_cast<index_t>(number);
+    const offset_t begin = works ? a.row_begin[row] : 0, end = works ? a.row_begin[row + 1] : 0;
+    wait_for_earlier_kernels();
+    Sum<V> sum[run_length] = {};
+    if (reads_runs(o, j)) add_share<true>(a, begin + slice % slices, end, slices, o, j, sum);
+    else add_share<false>(a, begin + slice % slices, end, slices, o, j, sum);
+    join_slices<Width>(lanes, sum);
+    if (!works || slice % slices > 0) return;
     if (writes_runs(o, j)) put_run<true>(o, row, j, sum);
     else put_run<false>(o, row, j, sum);
 }
@@ -157,6 +229,22 @@ __device__ inline bool comes_last(int* arrived, int slices)
     return before == slices - 1;
 }
 
+// Adds up the sums that the pieces of a row have left: as many are asked for at once as there are, and registers.
+template <class V, class T>
+__device__ inline void add_pieces(const Run<T>* left, offset_t apart, int count, T (&whole)[run_length])
+{
+    constexpr int at_once = sizeof(V) == 4 ? 8 : 4;
+    for (int p = 0; p < count; p += at_once) {
+        Run<T> some[at_once] = {};
+#pragma unroll
+        for (int i = 0; i < at_once; ++i)
+            if (p + i < count) some[i] = left[(p + i) * apart];
+#pragma unroll
+        for (int i = 0; i < at_once; ++i)
+            for (int c = 0; c < run_length; ++c) whole[c] += some[i].value[c];
+    }
+}
+
 // Leaves the sums of a piece; the last of its row to come adds them all up and writes them.
 template <int Lanes, class V, class C>
 __device__ inline void join_pieces(const RowLine& line, const Operands<V, C>& o, const Pieces<V>& pieces, offset_t j,
@@ -167,11 +255,7 @@ __device__ inline void join_pieces(const RowLine& line, const Operands<V, C>& o,
     if (!comes_last<Lanes>(pieces.arrived + offset_t{line.first_slot} * pieces.tiles + tile, line.count) || j >= o.n)
         return;
     Sum<V> whole[run_length] = {};
-#pragma unroll 4
-    for (int p = 0; p < line.count; ++p) {
-        const Run<Sum<V>> some = left[p * pieces.runs];
-        for (int c = 0; c < run_length; ++c) whole[c] += some.value[c];
-    }
+    add_pieces<V>(left, pieces.runs, line.count, whole);
     if (writes_runs(o, j)) put_run<true>(o, line.row, j, whole);
     else put_run<false>(o, line.row, j, whole);
 }
@@ -203,6 +287,16 @@ LaunchShape shape_for(offset_t lines, index_t n, bool early, int& blocks_per_til
     return one_thread_each(all * threads_per_block, threads_per_block, early);
 }
 
+template <class V, class C>
+void multiply_shared_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, bool early, const Operands<V, C>& o)
+{
+    with_constant<2, 8, 32>(lanes_of_columns(o.n), [&](auto width) {
+        int blocks = 0;
+        const LaunchShape shape = shape_for<width()>(offset_t{a.rows} * (lanes / width()), o.n, early, blocks);
+        launch(q, shape, multiply_shared_rows_kernel<width(), V, C>, a, lanes, blocks, o);
+    });
+}
+
 }  // namespace
 
 template <class V, class C>
@@ -210,6 +304,7 @@ void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Wor
                    const Operands<V, C>& o)
 {
     const Buffer<RowLine>& line = work.lines.line;
+    if (line.empty() && lanes > lanes_of_columns(o.n)) return multiply_shared_rows(q, a, lanes, work.early, o);
     with_constant<2, 8, 32>(lanes, [&](auto n) {
         int blocks = 0;
         if (line.empty()) {

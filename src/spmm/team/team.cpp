@@ -74,7 +74,7 @@ struct TeamPlan<V, C>::State {
     Buffer<offset_t> source = {};  // for every value of the copy where it stands in the caller's array
     RowScaleFacts scale = {};      // of Options::row_scale
     SplitChoice choice = {};
-    int piece = 0;               // of rows, by all of op(A): a row is added up alike whoever has it
+    Policy by_rows = {};         // of all of op(A): a row is added up alike whoever has it
     std::vector<Cut> cuts = {};  // of rows by nonzeros and rows, or of the columns expected
     partition::ThreadPool crew;
     partition::Transfers link = {};
@@ -105,13 +105,13 @@ SplitChoice decide(const State& s, std::size_t value_bytes, bool deterministic)
     return choice;
 }
 
-// Lines of the row kernel as one device would have them, the first GPU of the team.
+// Lanes and lines of the row kernel as one device would have them, the first GPU of the team.
 template <class State>
-int piece_of(const State& s, std::size_t value_bytes)
+Policy rows_of_one(const State& s, std::size_t value_bytes)
 {
     const auto a = s.rows();
     const auto gpu = std::find_if(s.members.begin(), s.members.end(), [](const auto& m) { return !m.borrows; });
-    if (gpu == s.members.end()) return 0;
+    if (gpu == s.members.end()) return {};
     const RowStatistics lengths = row_statistics(s.host, a.rows, a.cols, a.row_begin);
     return policy_of(Kernel::rows,
                      {.rows = a.rows,
@@ -120,8 +120,7 @@ int piece_of(const State& s, std::size_t value_bytes)
                       .longest = lengths.longest,
                       .n = s.options.product.n,
                       .value_bytes = value_bytes},
-                     limits_of(gpu->ctx))
-        .piece;
+                     limits_of(gpu->ctx));
 }
 
 // A row costs its nonzeros and itself: rows of C are written, empty ones too.
@@ -232,11 +231,17 @@ Options wish_of(const State& s, std::size_t member, bool deterministic)
     wish.op = Op::none;
     wish.checked = false;
     wish.n = columns_of(s, member);
-    if (!wish.piece) wish.piece = s.piece;
+    if (!wish.piece) {
+        wish.piece = s.by_rows.piece;
+        wish.lanes = s.by_rows.lanes;
+    }
     if (!deterministic || wish.force) return wish;
     const Backend backend = s.members[member].ctx.backend();
     wish.force = policy_of(Kernel::rows, {.n = wish.n, .value_bytes = sizeof(*s.given.value)}, {backend});
-    if (backend == Backend::cuda) wish.force->piece = *wish.piece;
+    if (backend == Backend::cuda) {
+        wish.force->piece = *wish.piece;
+        wish.force->lanes = wish.lanes.value_or(wish.force->lanes);
+    }
     return wish;
 }
 
@@ -371,7 +376,7 @@ TeamPlan<V, C> TeamPlan<V, C>::make(const Team& team, const AnyCsr<V>& given, co
     s->scale = inspect_row_scale(host, options.product.row_scale);
     const bool deterministic = partition::is_deterministic(team);
     s->choice = decide(*s, sizeof(V), deterministic);
-    s->piece = piece_of(*s, sizeof(V));
+    s->by_rows = rows_of_one(*s, sizeof(V));
     s->cuts = cut(*s);
     s->crew.run([&](int number) {
         const auto at = static_cast<std::size_t>(number);
