@@ -27,8 +27,7 @@ ByRank<offset_t> by_new_owner(const DistCsr<V>& a)
     for (offset_t k = 0; k < local.nonzeros; ++k) ++counts[owner(local.col[k])];
     ByRank<offset_t> all{begins_of(counts), std::vector<offset_t>(static_cast<std::size_t>(local.nonzeros))};
     std::vector<offset_t> next = all.begin;
-    for (offset_t k = 0; k < local.nonzeros; ++k)
-        all.entry[static_cast<std::size_t>(next[owner(local.col[k])]++)] = k;
+    for (offset_t k = 0; k < local.nonzeros; ++k) all.entry[static_cast<std::size_t>(next[owner(local.col[k])]++)] = k;
     return all;
 }
 

@@ -24,8 +24,8 @@ private:
     DistCsr<V> make();
 
     DistCsr<V> given_;
-    ByRank<offset_t> sent_;                  // entries of the given matrix, by the rank that has their row now
-    std::vector<offset_t> begin_, place_;    // what comes from each rank, and where it is
+    ByRank<offset_t> sent_;                // entries of the given matrix, by the rank that has their row now
+    std::vector<offset_t> begin_, place_;  // what comes from each rank, and where it is
     DistCsr<V> matrix_;
 };
 

@@ -307,6 +307,17 @@ inline DistElasticity elasticity(const mpi::Cluster& cluster, const char* sizes)
     return {mpi::DistCsr<double>::scatter(cluster, whole.view(), 0, cuts), mpi::rigid_body_modes<double>(cluster, at)};
 }
 
+// The modes of one process, but for rounding: all ranks turn about the same point.
+inline void check_modes(const DistElasticity& one, const DistElasticity& all)
+{
+    const Context& ctx = all.a.cluster().context();
+    const std::vector<double> expected = host_copy(ctx, one.modes.data), mine = host_copy(ctx, all.modes.data);
+    const auto first = static_cast<std::size_t>(all.a.row_cuts()[here(all.a.cluster())] * all.modes.cols);
+    double worst = 0;
+    for (std::size_t k = 0; k < mine.size(); ++k) worst = std::max(worst, std::abs(mine[k] - expected[first + k]));
+    expect(worst <= 1e-12, concat("rigid-body modes differ by ", worst));
+}
+
 // Iterations with a near null space, or with constants alone.
 inline offset_t elastic_iterations(const DistElasticity& e, index_t unknowns, bool with_modes)
 {
@@ -328,6 +339,7 @@ inline offset_t elastic_iterations(const DistElasticity& e, index_t unknowns, bo
 inline void check_rigid_body_modes(const mpi::Cluster& cluster, const char* sizes)
 {
     const DistElasticity one = elasticity(alone(cluster.context()), sizes), all = elasticity(cluster, sizes);
+    check_modes(one, all);
     const offset_t alone = elastic_iterations(one, 2, true), with = elastic_iterations(all, 2, true),
                    without = elastic_iterations(all, 1, false);
     expect(static_cast<double>(with) <= 1.3 * static_cast<double>(alone) + 1 && 2 * with < 3 * without,
