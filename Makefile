@@ -65,7 +65,7 @@ test:
 cluster-test:
 	@tools/setup ci
 	@$(MAKE) -s --no-print-directory -B $(BUILD)/build.ninja
-	cmake --build $(BUILD) -j $(JOBS) --target tulle_petsc petsc_programs mpi_checks tulle-mpi $(QUIET)
+	cmake --build $(BUILD) -j $(JOBS) --target tulle_petsc petsc_programs mpi_checks tulle-mpi bin/tulle $(QUIET)
 	petsc/tests/run $(BUILD)
 	mpi/tests/run $(BUILD)
 	cmake --preset sim >build/sim.configure.log

@@ -18,6 +18,11 @@ bool run(const char* file)
 
     auto plan = tulle::mpi::AmgPlan<double>::make(A);  // multigrid by itself
     plan.apply(b.local(), z.local());                  // one cycle for A z = b from z = 0
+
+    auto steps = tulle::mpi::SolvePlan<double>::make(A, {.preconditioner = tulle::solve::Amg{}});
+    for (double& v : A.values()) v *= 1.5;  // the next time step: new values, the same pattern
+    steps.update_values();
+    report = steps.solve(b.local(), x.local());
     if (cluster.rank() == 0) std::printf("%s\n%s\n", report.text().c_str(), plan.describe().c_str());
     return report.converged();
 }

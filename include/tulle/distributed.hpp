@@ -35,6 +35,7 @@
 #include "tulle/api.hpp"
 #include "tulle/cluster.hpp"
 #include "tulle/csr.hpp"
+#include "tulle/dense.hpp"
 #include "tulle/io.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/pimpl.hpp"
@@ -401,6 +402,16 @@ struct AmgLevel {
     bool replicated = false;     ///< every rank has all of it
 };
 
+/// The near null space of elasticity for the points of all ranks: amg::rigid_body_modes() about their mean point.
+/// @param cluster the ranks.
+/// @param coordinates of the points of this rank, a row for each, two or three columns, **on the host**. A rank may
+/// have no points.
+/// @returns the rows of this rank, in the memory of the context.
+/// @throws ShapeError unless there are two or three columns.
+/// @throws ValueError if a coordinate is not finite; OutOfMemory. All on all ranks.
+template <class V>
+TULLE_API Dense<V> rigid_body_modes(const Cluster& cluster, const DenseView<const V>& coordinates);
+
 /// Algebraic multigrid by smoothed aggregation for a distributed matrix, symmetric and positive definite. Aggregates do
 /// not cross ranks; prolongator, restriction and coarse matrices do, and are made by distributed products. The first
 /// level with at most five times amg::Options::coarse_rows rows, and all below it, are on every rank: the hierarchy of
@@ -408,6 +419,7 @@ struct AmgLevel {
 /// @code
 /// auto plan = tulle::mpi::AmgPlan<double>::make(A);
 /// plan.apply(r.local(), z.local());                   // one cycle from z = 0
+/// plan.update_values();                               // after A.values() have changed; patterns are kept
 /// std::puts(plan.describe().c_str());
 /// @endcode
 /// @tparam V float or double.
@@ -419,15 +431,26 @@ public:
     /// Builds the hierarchy; keeps the matrix.
     /// @param a the matrix, its columns distributed as its rows.
     /// @param options as for one process, the same on all ranks. Gauss-Seidel sweeps over the rows of each rank alone.
-    /// @throws ShapeError if A is not square, or columns are not distributed as rows.
+    /// @param near_null_space vectors that the matrix maps to almost zero, as columns: the rows of this rank, row-major
+    /// without gaps, in the memory of the context; not kept. Without any: a constant for each unknown of a node. For
+    /// elasticity: rigid_body_modes().
+    /// @throws ShapeError if A is not square, columns are not distributed as rows, or the vectors have another number
+    /// of rows, or of columns on another rank.
     /// @throws ValueError if a diagonal entry is missing, zero or negative (it names rank and row), an entry is not
     /// finite, an option is out of range, coarsening is classical with several ranks, or a node is cut; OutOfMemory.
-    static AmgPlan make(const DistCsr<V>& a, const amg::Options& options = {});
+    static AmgPlan make(const DistCsr<V>& a, const amg::Options& options = {},
+                        const DenseView<const V>& near_null_space = {});
+
+    /// Takes the new values of the matrix (DistCsr::values()) to all levels. Aggregates and all patterns are kept, and
+    /// only values are sent.
+    /// @throws ValueError as make(), on all ranks: the plan cannot be applied until it gets values that can be used.
+    void update_values();
 
     /// z = one cycle for A z = r from z = 0: a symmetric operator, but for amg::Cycle::k.
     /// @param r the local part.
     /// @param z the local part; must not overlap r.
     /// @throws ShapeError if sizes do not fit; ValueError if r and z overlap; only on the ranks concerned.
+    /// @throws ValueError if the last update_values() failed.
     void apply(std::span<const V> r, std::span<V> z);
 
     /// The levels, the finest first. Local.
@@ -455,10 +478,60 @@ struct SolveOptions {
     int restart = 30;        ///< gmres, fgmres: vectors kept before a restart
     solve::Stop stop = {};   ///< when to end; `seconds` is not used, as clocks of ranks differ
     bool guess = false;      ///< x has a first guess; otherwise it is not read
+    /// Neighbouring rows that belong to one node (amg::Options); no node may be cut.
+    index_t unknowns_per_node = 1;
 };
 
-/// Solves A x = b; A is square and distributed like its columns. Bad numbers are reasons in the report, not exceptions,
-/// as for solve::Plan::solve().
+/// A system of equations that is solved again and again: the preconditioner is made once, and takes new values of the
+/// matrix without new patterns, as in time steps.
+/// @code
+/// auto plan = tulle::mpi::SolvePlan<double>::make(A, {.preconditioner = tulle::solve::Amg{}});
+/// for (...) {
+///     plan.solve(b.local(), x.local());
+///     ...                                             // change A.values()
+///     plan.update_values();
+/// }
+/// @endcode
+/// @tparam V float or double.
+template <class V>
+class TULLE_API SolvePlan {
+    static_assert(detail::require_value<V>());
+
+public:
+    /// Makes the preconditioner; keeps the matrix.
+    /// @param a the matrix, square, its columns distributed as its rows.
+    /// @param options see SolveOptions.
+    /// @param near_null_space for Amg, as AmgPlan::make() takes it.
+    /// @throws ShapeError if A is not square, columns are not distributed as rows, or the vectors do not fit.
+    /// @throws ValueError if the options are wrong, the method is not one of those, A has NaN or infinity, or the
+    /// preconditioner cannot be made; OutOfMemory.
+    static SolvePlan make(const DistCsr<V>& a, const SolveOptions& options = {},
+                          const DenseView<const V>& near_null_space = {});
+
+    /// Solves A x = b. Bad numbers are reasons in the report, not exceptions, as for solve::Plan::solve().
+    /// @param b the local part.
+    /// @param x the local part; must not overlap b.
+    /// @return the same report on all ranks, but for its times.
+    /// @throws ShapeError if sizes do not fit, on all ranks.
+    /// @throws ValueError if b and x overlap, or the last update_values() failed.
+    solve::Report solve(std::span<const V> b, std::span<V> x);
+
+    /// Takes the new values of the matrix (DistCsr::values()).
+    /// @throws ValueError if A has NaN or infinity, or the preconditioner cannot be made, on all ranks: solve() then
+    /// throws until there are values that can be used.
+    void update_values();
+
+    /// Ranks, method, preconditioner, in several lines. Local.
+    std::string describe() const;
+
+private:
+    struct State;
+    explicit SolvePlan(detail::Pimpl<State> state) : state_(std::move(state)) {}
+    detail::Pimpl<State> state_;
+};
+
+/// Solves A x = b once: SolvePlan. A is square and distributed like its columns. Bad numbers are reasons in the report,
+/// not exceptions, as for solve::Plan::solve().
 /// @param a the matrix.
 /// @param b the local part.
 /// @param x the local part; must not overlap b.

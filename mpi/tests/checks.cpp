@@ -100,6 +100,10 @@ void run_checks(const tulle::mpi::Cluster& cluster)
         tulle::testing::check_methods(cluster, "stencil7:12");
         tulle::testing::check_multigrid<double>(cluster, "stencil7:12");
         tulle::testing::check_multigrid<float>(cluster, "stencil5:30");
+        tulle::testing::check_amg_updates<double>(cluster, "stencil7:9");
+        tulle::testing::check_amg_updates<float>(cluster, "stencil5:25");
+        tulle::testing::check_bad_updates(cluster);
+        tulle::testing::check_rigid_body_modes(cluster, "30,30");
     }
     tulle::testing::check_all<double>(cluster);
     tulle::testing::check_all<float>(cluster);

@@ -37,7 +37,7 @@ struct Plan<V>::State {
     Options options;
     Buffer<offset_t> wide;  // offsets of the caller's matrix, if they had 32 bits
     index_t vectors = 1;
-    std::vector<std::unique_ptr<LevelData<V>>> level;
+    Levels<V> level;
     std::vector<Level> levels;
     bool usable = false;
     const void* known_r = nullptr;
@@ -101,23 +101,8 @@ void Plan<V>::update_values(const AnyCsr<V>& given)
     matrix::require_same_size({rows(), rows(), s.level[0]->a.nonzeros}, matrix::size_of(a));
     if (!fresh.empty()) s.wide = std::move(fresh);
     s.usable = false;
-    s.level[0]->a = a;
-    for (std::size_t n = 0; a.rows > 0 && n < s.level.size(); ++n) {
-        LevelData<V>& l = *s.level[n];
-        l.multiply->update_values(l.a);
-        inspect(s.ctx, l, s.options, n == 0);
-        if (s.options.smoother == Smoother::gauss_seidel) prepare_triangles(s.ctx, l);
-        s.levels[n].spectral_radius = l.spectral_radius;
-        if (!l.next) break;
-        coarsen(s.ctx, l, s.options, false, s.level[n + 1]->own);
-        l.next->down->update_values(l.next->restriction.view());
-        l.next->up->update_values(l.next->prolongation.view());
-    }
-    LevelData<V>& last = *s.level.back();
-    if (last.direct) {
-        last.solution = invert_dense(s.ctx, last.a);
-        last.direct->update_values(last.solution.view());
-    }
+    update_levels(s.ctx, a, s.options, 0, s.level);
+    for (std::size_t n = 0; n < s.level.size(); ++n) s.levels[n].spectral_radius = s.level[n]->spectral_radius;
     s.usable = true;
 }
 

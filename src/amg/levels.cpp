@@ -120,10 +120,32 @@ Levels<V> make_levels(const Context& ctx, const CsrView<V>& a, const Options& op
     return level;
 }
 
-#define TULLE_LEVELS(V)                                                                              \
-    template Buffer<V> first_near_null(const Context&, index_t, index_t, const DenseView<const V>&); \
-    template void make_vectors(const Context&, LevelRows<V>&, const Options&, bool);                 \
-    template Levels<V> make_levels(const Context&, const CsrView<V>&, const Options&, int, index_t, Buffer<V>);
+template <class V>
+void update_levels(const Context& ctx, const CsrView<V>& a, const Options& options, int first, Levels<V>& level)
+{
+    level[0]->a = a;
+    for (std::size_t n = 0; a.rows > 0 && n < level.size(); ++n) {
+        LevelData<V>& l = *level[n];
+        l.multiply->update_values(l.a);
+        inspect(ctx, l, options, first == 0 && n == 0);
+        if (options.smoother == Smoother::gauss_seidel) prepare_triangles(ctx, l);
+        if (!l.next) break;
+        coarsen(ctx, l, options, false, level[n + 1]->own);
+        l.next->down->update_values(l.next->restriction.view());
+        l.next->up->update_values(l.next->prolongation.view());
+    }
+    LevelData<V>& last = *level.back();
+    if (last.direct) {
+        last.solution = invert_dense(ctx, last.a);
+        last.direct->update_values(last.solution.view());
+    }
+}
+
+#define TULLE_LEVELS(V)                                                                                         \
+    template Buffer<V> first_near_null(const Context&, index_t, index_t, const DenseView<const V>&);            \
+    template void make_vectors(const Context&, LevelRows<V>&, const Options&, bool);                            \
+    template Levels<V> make_levels(const Context&, const CsrView<V>&, const Options&, int, index_t, Buffer<V>); \
+    template void update_levels(const Context&, const CsrView<V>&, const Options&, int, Levels<V>&);
 TULLE_LEVELS(float)
 TULLE_LEVELS(double)
 #undef TULLE_LEVELS

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "amg/rigid_body.hpp"
 #include "tulle/amg.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
@@ -12,36 +13,6 @@
 
 namespace tulle::inline TULLE_ABI::amg {
 namespace {
-
-// Places relative to the mean point, the furthest at distance 1.
-struct Frame {
-    std::array<double, 3> middle{};
-    double scale = 1;
-
-    double place(double coordinate, index_t direction) const
-    {
-        return (coordinate - middle[static_cast<std::size_t>(direction)]) * scale;
-    }
-};
-
-template <class V>
-Frame frame_of(const DenseView<const V>& at)
-{
-    Frame f;
-    double reach = 0;
-    for (index_t c = 0; c < at.cols; ++c) {
-        double sum = 0;
-        for (index_t i = 0; i < at.rows; ++i) sum += static_cast<double>(at(i, c));
-        require<ValueError>(
-            std::isfinite(sum), [&] { return concat("column ", c, " of the coordinates is not finite"); },
-            "every point needs finite coordinates");
-        f.middle[static_cast<std::size_t>(c)] = sum / std::max<index_t>(1, at.rows);
-        for (index_t i = 0; i < at.rows; ++i)
-            reach = std::max(reach, std::abs(static_cast<double>(at(i, c)) - f.middle[static_cast<std::size_t>(c)]));
-    }
-    if (reach > 0) f.scale = 1 / reach;
-    return f;
-}
 
 // Rotation number k turns direction a to direction b.
 struct Turn {
@@ -52,18 +23,44 @@ constexpr std::array<Turn, 3> turns{Turn{0, 1}, Turn{1, 2}, Turn{2, 0}};
 }  // namespace
 
 template <class V>
-Dense<V> rigid_body_modes(const Context& ctx, const DenseView<const V>& coordinates)
+PointSums sums_of(const DenseView<const V>& at)
+{
+    check_dense(at, "the coordinates");
+    require(at.cols == 2 || at.cols == 3,
+            [&] { return concat("the coordinates have ", at.cols, " columns, not 2 or 3"); });
+    require(at.rows <= max_index / at.cols,
+            [&] { return concat(at.rows, " points have more than ", max_index, " unknowns"); });
+    PointSums sums{.points = static_cast<double>(at.rows)};
+    for (index_t c = 0; c < at.cols; ++c) {
+        double& sum = sums.of[static_cast<std::size_t>(c)];
+        for (index_t i = 0; i < at.rows; ++i) sum += static_cast<double>(at(i, c));
+        require<ValueError>(
+            std::isfinite(sum), [&] { return concat("column ", c, " of the coordinates is not finite"); },
+            "every point needs finite coordinates");
+    }
+    return sums;
+}
+
+template <class V>
+double reach_of(const DenseView<const V>& at, const PointSums& sums)
+{
+    double reach = 0;
+    for (index_t c = 0; c < at.cols; ++c)
+        for (index_t i = 0; i < at.rows; ++i)
+            reach = std::max(reach, std::abs(static_cast<double>(at(i, c)) - sums.mean(c)));
+    return reach;
+}
+
+template <class V>
+Dense<V> modes_of(const Context& ctx, const DenseView<const V>& coordinates, const PointSums& sums, double reach)
 {
     const index_t dimensions = coordinates.cols;
-    check_dense(coordinates, "the coordinates");
-    require(dimensions == 2 || dimensions == 3,
-            [&] { return concat("the coordinates have ", dimensions, " columns, not 2 or 3"); });
-    require(coordinates.rows <= max_index / dimensions,
-            [&] { return concat(coordinates.rows, " points have more than ", max_index, " unknowns"); });
     const index_t rotations = dimensions == 2 ? 1 : 3;
-    const Frame frame = frame_of(coordinates);
-    const index_t vectors = dimensions + rotations;
-    Dense<V> modes = Dense<V>::make(ctx.host(), coordinates.rows * dimensions, vectors);
+    const double scale = reach > 0 ? 1 / reach : 1;
+    const auto place = [&](index_t i, index_t c) {
+        return static_cast<V>((static_cast<double>(coordinates(i, c)) - sums.mean(c)) * scale);
+    };
+    Dense<V> modes = Dense<V>::make(ctx.host(), coordinates.rows * dimensions, dimensions + rotations);
     const auto view = modes.view();
     std::fill_n(modes.data.data(), modes.data.size(), V(0));
     for (index_t i = 0; i < coordinates.rows; ++i) {
@@ -71,15 +68,28 @@ Dense<V> rigid_body_modes(const Context& ctx, const DenseView<const V>& coordina
         for (index_t c = 0; c < dimensions; ++c) view(row + c, c) = V(1);
         for (index_t k = 0; k < rotations; ++k) {
             const Turn turn = turns[static_cast<std::size_t>(k)];
-            view(row + turn.a, dimensions + k) = -static_cast<V>(frame.place(coordinates(i, turn.b), turn.b));
-            view(row + turn.b, dimensions + k) = static_cast<V>(frame.place(coordinates(i, turn.a), turn.a));
+            view(row + turn.a, dimensions + k) = -place(i, turn.b);
+            view(row + turn.b, dimensions + k) = place(i, turn.a);
         }
     }
     modes.data = to_device<V>(ctx, std::as_const(modes.data).span());
     return modes;
 }
 
-template Dense<float> rigid_body_modes(const Context&, const DenseView<const float>&);
-template Dense<double> rigid_body_modes(const Context&, const DenseView<const double>&);
+template <class V>
+Dense<V> rigid_body_modes(const Context& ctx, const DenseView<const V>& coordinates)
+{
+    const PointSums sums = sums_of(coordinates);
+    return modes_of(ctx, coordinates, sums, reach_of(coordinates, sums));
+}
+
+#define TULLE_MODES(V)                                                                               \
+    template PointSums sums_of(const DenseView<const V>&);                                           \
+    template double reach_of(const DenseView<const V>&, const PointSums&);                           \
+    template Dense<V> modes_of(const Context&, const DenseView<const V>&, const PointSums&, double); \
+    template Dense<V> rigid_body_modes(const Context&, const DenseView<const V>&);
+TULLE_MODES(float)
+TULLE_MODES(double)
+#undef TULLE_MODES
 
 }  // namespace tulle::inline TULLE_ABI::amg

@@ -124,6 +124,9 @@ void make_vectors(const Context& ctx, LevelRows<V>& level, const Options& option
 template <class V>
 Levels<V> make_levels(const Context& ctx, const CsrView<V>& a, const Options& options, int first, index_t vectors,
                       Buffer<V> near_null);
+// New values of that matrix in all levels; aggregates and patterns are kept.
+template <class V>
+void update_levels(const Context& ctx, const CsrView<V>& a, const Options& options, int first, Levels<V>& level);
 
 // Diagonal and bounds of a level; on the finest level every diagonal entry must be positive and every entry finite.
 template <class V>

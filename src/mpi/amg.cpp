@@ -8,6 +8,8 @@
 
 #include "amg/checks.hpp"
 #include "amg/cycle.hpp"
+#include "amg/near_null.hpp"
+#include "amg/rigid_body.hpp"
 #include "base/plural.hpp"
 #include "device/placed.hpp"
 #include "mpi/amg_level.hpp"
@@ -24,6 +26,7 @@ struct AmgPlan<V>::State {
     index_t vectors = 1;
     std::vector<std::unique_ptr<AmgLevelData<V>>> level = {};
     std::vector<AmgLevel> levels = {};
+    bool usable = true;
     const void* known_r = nullptr;
     const void* known_z = nullptr;
 };
@@ -36,13 +39,15 @@ constexpr global_t replicated_share = 5;
 constexpr global_t most_replicated_rows = 50'000;
 
 template <class V>
-void check_matrix(const DistCsr<V>& a, const amg::Options& options)
+void check_matrix(const DistCsr<V>& a, const amg::Options& options, index_t vectors)
 {
     require(a.rows() == a.cols(), [&] { return concat("A is ", a.rows(), " x ", a.cols(), ", not square"); });
     require(a.row_cuts() == a.col_cuts(), "columns of A are not distributed as its rows", "leave col_cuts empty");
     require<ValueError>(options.coarsening != amg::Coarsening::classical || a.cluster().ranks() == 1,
                         "classical coarsening is not distributed",
                         "use Coarsening::aggregation, or SolveOptions::local_amg");
+    require<ValueError>(options.coarsening != amg::Coarsening::classical || vectors == 0,
+                        "classical coarsening takes no near null space", "use Coarsening::aggregation");
     a.cluster().together(amg_phase, [&] { amg::check_nodes(a.local().rows, options.unknowns_per_node); });
 }
 
@@ -58,17 +63,42 @@ void push_level(const DistCsr<V>& matrix, const amg::Options& options, Distribut
     });
 }
 
+// The near null space of the rows of this rank, on the host, with columns scaled alike on all ranks. Collective.
+template <class V>
+Buffer<V> make_near_null(const DistCsr<V>& a, index_t unknowns, const DenseView<const V>& given)
+{
+    const Cluster& cluster = a.cluster();
+    const index_t rows = a.local().rows;
+    const global_t most = cluster.largest(given.cols);
+    Buffer<V> mine;
+    std::vector<double> largest;
+    cluster.together(amg_phase, [&] {
+        require(given.cols == most, [&] {
+            return concat("the near null space has ", given.cols, plural(given.cols, " column", " columns"),
+                          ", but on another rank ", most);
+        });
+        if (most == 0) mine = amg::first_near_null<V>(cluster.state().host, rows, unknowns, {});
+        if (most == 0) return;
+        amg::check_near_null(cluster.context(), rows, given);
+        mine = Buffer<V>(cluster.context().host(), offset_t{rows} * given.cols);
+        cluster.context().run([&](const auto& q) { download(q, given.data, mine.data(), mine.size()); });
+        largest = amg::largest_of_columns(mine.data(), rows, given.cols, a.row_cuts()[rank_of(cluster)]);
+    });
+    for (double& column : largest)
+        column = reduce(cluster, amg_phase, column, [](double x, double y) { return std::max(x, y); });
+    amg::scale_columns(std::as_const(mine).data(), most == 0 ? 0 : rows, largest, mine.data());
+    return mine;
+}
+
 // The levels that are distributed; the last of them, or the only one, is on every rank where it is small enough.
 template <class V>
-DistributedLevels<V> make_levels(const DistCsr<V>& matrix, const amg::Options& options, index_t vectors)
+DistributedLevels<V> make_levels(const DistCsr<V>& matrix, const amg::Options& options, index_t vectors,
+                                 Buffer<V> near_null)
 {
     const Cluster& cluster = matrix.cluster();
     const Context& host = cluster.state().host;
     DistributedLevels<V> level;
-    Buffer<V> near_null, coarse_null;
-    cluster.together(amg_phase, [&] {
-        near_null = amg::first_near_null<V>(host, matrix.local().rows, options.unknowns_per_node, {});
-    });
+    Buffer<V> coarse_null;
     push_level(matrix, options, level);
     for (int n = 0;; ++n) {
         AmgLevelData<V>& l = *level.back();
@@ -109,20 +139,41 @@ std::vector<AmgLevel> list_levels(const DistributedLevels<V>& level)
 }  // namespace
 
 template <class V>
-AmgPlan<V> AmgPlan<V>::make(const DistCsr<V>& a, const amg::Options& options)
+AmgPlan<V> AmgPlan<V>::make(const DistCsr<V>& a, const amg::Options& options, const DenseView<const V>& near_null_space)
 {
     amg::check_options(options);
-    check_matrix(a, options);
-    auto state = std::make_unique<State>(State{a.cluster().context(), options, options.unknowns_per_node});
-    state->level = make_levels(a, options, state->vectors);
+    check_matrix(a, options, near_null_space.cols);
+    const index_t vectors = near_null_space.cols > 0 ? near_null_space.cols : options.unknowns_per_node;
+    auto state = std::make_unique<State>(State{a.cluster().context(), options, vectors});
+    state->level = make_levels(a, options, vectors, make_near_null(a, options.unknowns_per_node, near_null_space));
     state->levels = list_levels(state->level);
     return AmgPlan(std::move(state));
+}
+
+template <class V>
+void AmgPlan<V>::update_values()
+{
+    State& s = *state_;
+    s.usable = false;
+    for (std::size_t n = 0; n < s.level.size(); ++n) {
+        AmgLevelData<V>& l = *s.level[n];
+        if (l.direct) {
+            l.direct->update_values(l.whole);
+            break;
+        }
+        const AmgSetup<V> setup = inspect(l, s.options, n == 0);
+        if (l.next) refill(l, s.options.prolongator_damping, setup, s.level[n + 1]->whole);
+    }
+    s.levels = list_levels(s.level);
+    s.usable = true;
 }
 
 template <class V>
 void AmgPlan<V>::apply(std::span<const V> r, std::span<V> z)
 {
     State& s = *state_;
+    require<ValueError>(s.usable, "the plan has no hierarchy: the last update_values failed",
+                        "call update_values with values that can be used");
     const index_t rows = s.level[0]->rows();
     require(std::ssize(r) == rows && std::ssize(z) == rows, [&] {
         return concat("the local parts of r and z have ", r.size(), " and ", z.size(), " entries, not ", rows);
@@ -153,7 +204,8 @@ std::string AmgPlan<V>::describe() const
     const State& s = *state_;
     const int ranks = s.level[0]->whole.cluster().ranks();
     std::string text = concat("amg on ", ranks, plural(ranks, " rank", " ranks"), " of ", s.ctx.name(),
-                              ": smoothed aggregation, ", to_text(s.options.smoother), ", ", to_text(s.options.cycle),
+                              ": smoothed aggregation, ", s.vectors, plural(s.vectors, " vector", " vectors"),
+                              " of the near null space, ", to_text(s.options.smoother), ", ", to_text(s.options.cycle),
                               "-cycle", sizeof(V) == 4 ? ", float" : ", double");
     for (std::size_t n = 0; n < s.levels.size(); ++n)
         text += concat("\n  level ", n, ": ", s.levels[n].rows, plural(s.levels[n].rows, " row, ", " rows, "),
@@ -163,6 +215,25 @@ std::string AmgPlan<V>::describe() const
     return text + concat("\n  operator complexity: ", fixed(operator_complexity(), 3));
 }
 
+template <class V>
+Dense<V> rigid_body_modes(const Cluster& cluster, const DenseView<const V>& coordinates)
+{
+    amg::PointSums sums;
+    cluster.together("rigid-body modes", [&] { sums = amg::sums_of(coordinates); });
+    sums = reduce(cluster, "rigid-body modes", sums, [](amg::PointSums x, const amg::PointSums& y) {
+        for (std::size_t c = 0; c < x.of.size(); ++c) x.of[c] += y.of[c];
+        x.points += y.points;
+        return x;
+    });
+    const double reach = reduce(cluster, "rigid-body modes", amg::reach_of(coordinates, sums),
+                                [](double x, double y) { return std::max(x, y); });
+    Dense<V> modes;
+    cluster.together("rigid-body modes", [&] { modes = amg::modes_of(cluster.context(), coordinates, sums, reach); });
+    return modes;
+}
+
+template Dense<float> rigid_body_modes(const Cluster&, const DenseView<const float>&);
+template Dense<double> rigid_body_modes(const Cluster&, const DenseView<const double>&);
 template class AmgPlan<float>;
 template class AmgPlan<double>;
 

@@ -153,16 +153,28 @@ private:
 
 // --- Prolongator ---
 
-// P = T - damping D^-1 (A T), in the place of A T.
+// P = T - factor D^-1 (A T), in the place of A T.
 template <class V>
-void smooth_rows(const CpuQueue& q, const DistCsr<V>& tentative, const V* diagonal, V damping, DistCsr<V>& product)
+void smooth_rows(const CpuQueue& q, const DistCsr<V>& tentative, const V* diagonal, V factor, DistCsr<V>& product)
 {
     const CsrView<V> t = tentative.local(), at = product.local();
     Buffer<index_t> col(q, t.nonzeros);  // numbered as in A T
     std::transform(t.col, t.col + t.nonzeros, col.data(), [&](index_t j) { return j + product.ghosts_below(); });
     amg::for_each(q, t.rows,
-                  amg::SmoothRow<V>{at.row_begin, t.row_begin, at.col, col.data(), t.value, diagonal, damping, at.value,
+                  amg::SmoothRow<V>{at.row_begin, t.row_begin, at.col, col.data(), t.value, diagonal, factor, at.value,
                                     product.values().data()});
+}
+
+// The damping is over the spectral radius. Collective.
+template <class V>
+void smooth(const AmgLevelData<V>& level, const DistCsr<V>& tentative, double damping, const AmgSetup<V>& setup,
+            DistCsr<V>& product)
+{
+    const Cluster& cluster = level.whole.cluster();
+    const double factor = level.spectral_radius > 0 ? damping / level.spectral_radius : 0;
+    cluster.together(amg_phase, [&] {
+        smooth_rows(cluster.context().host(), tentative, setup.rows.diagonal.data(), static_cast<V>(factor), product);
+    });
 }
 
 }  // namespace
@@ -180,7 +192,8 @@ AmgSetup<V> inspect(AmgLevelData<V>& level, const amg::Options& options, bool fi
     const Cluster& cluster = level.whole.cluster();
     const Context& ctx = cluster.context();
     AmgSetup<V> setup;
-    level.multiply = SpmvPlan<V>::make(level.whole);
+    if (!level.multiply) level.multiply = SpmvPlan<V>::make(level.whole);
+    else cluster.together(amg_phase, [&] { level.multiply->update_values(); });
     Lanczos<V> lanczos(level);
     cluster.together(amg_phase, [&] {
         setup = find_diagonal(level.whole, finest);
@@ -217,26 +230,47 @@ DistCsr<V> aggregate(const AmgLevelData<V>& level, double strength, index_t unkn
 template <class V>
 DistCsr<V> coarsen(AmgLevelData<V>& level, const DistCsr<V>& tentative, double damping, const AmgSetup<V>& setup)
 {
-    const Cluster& cluster = level.whole.cluster();
+    std::optional<SpgemmPlan<V>> product;
     DistCsr<V> prolongation = tentative;
     if (damping > 0) {
-        prolongation = SpgemmPlan<V>::make(level.whole, tentative).run();
-        const double factor = level.spectral_radius > 0 ? damping / level.spectral_radius : 0;
-        cluster.together(amg_phase, [&] {
-            smooth_rows(cluster.context().host(), tentative, setup.rows.diagonal.data(), static_cast<V>(factor),
-                        prolongation);
+        product = SpgemmPlan<V>::make(level.whole, tentative);
+        prolongation = product->run();
+        smooth(level, tentative, damping, setup, prolongation);
+    }
+    Transposed<V> restriction(prolongation);
+    auto right = SpgemmPlan<V>::make(level.whole, prolongation);
+    const DistCsr<V> image = right.run();
+    auto left = SpgemmPlan<V>::make(restriction.matrix(), image);
+    const DistCsr<V> coarse = left.run();
+    auto down = SpmvPlan<V>::make(restriction.matrix()), up = SpmvPlan<V>::make(prolongation);
+    level.next.emplace(AmgTransfer<V>{tentative, std::move(product), prolongation, std::move(restriction),
+                                      std::move(right), std::move(left), image, std::move(down), std::move(up)});
+    return coarse;
+}
+
+template <class V>
+void refill(AmgLevelData<V>& level, double damping, const AmgSetup<V>& setup, DistCsr<V>& coarse)
+{
+    AmgTransfer<V>& t = *level.next;
+    if (t.product) {
+        t.product->run(t.prolongation);
+        smooth(level, t.tentative, damping, setup, t.prolongation);
+        t.restriction.update_values();
+        level.whole.cluster().together(amg_phase, [&] {
+            t.down->update_values();
+            t.up->update_values();
         });
     }
-    const DistCsr<V> restriction = prolongation.transpose();
-    level.next.emplace(AmgTransfer<V>{SpmvPlan<V>::make(restriction), SpmvPlan<V>::make(prolongation)});
-    return SpgemmPlan<V>::make(restriction, SpgemmPlan<V>::make(level.whole, prolongation).run()).run();
+    t.right.run(t.image);
+    t.left.run(coarse);
 }
 
 #define TULLE_LEVEL(V)                                                                                               \
     template struct AmgLevelData<V>;                                                                                 \
     template AmgSetup<V> inspect(AmgLevelData<V>&, const amg::Options&, bool);                                       \
     template DistCsr<V> aggregate(const AmgLevelData<V>&, double, index_t, index_t, const AmgSetup<V>&, Buffer<V>&); \
-    template DistCsr<V> coarsen(AmgLevelData<V>&, const DistCsr<V>&, double, const AmgSetup<V>&);
+    template DistCsr<V> coarsen(AmgLevelData<V>&, const DistCsr<V>&, double, const AmgSetup<V>&);                    \
+    template void refill(AmgLevelData<V>&, double, const AmgSetup<V>&, DistCsr<V>&);
 TULLE_LEVEL(float)
 TULLE_LEVEL(double)
 #undef TULLE_LEVEL

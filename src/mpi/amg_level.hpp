@@ -7,15 +7,22 @@
 
 #include "amg/setup.hpp"
 #include "mpi/replicated.hpp"
+#include "mpi/transposed.hpp"
 #include "tulle/distributed.hpp"
 
 namespace tulle::inline TULLE_ABI::mpi {
 
 inline constexpr auto amg_phase = "multigrid setup";
 
-// R = P^T and P.
+// The way to the next level: P, R = P^T, and R (A P); the products are kept for new values.
 template <class V>
 struct AmgTransfer {
+    DistCsr<V> tentative;                  // T
+    std::optional<SpgemmPlan<V>> product;  // A T; none without damping, where P is T
+    DistCsr<V> prolongation;
+    Transposed<V> restriction;
+    SpgemmPlan<V> right, left;
+    DistCsr<V> image;  // A P
     std::optional<SpmvPlan<V>> down, up;
 };
 
@@ -41,8 +48,8 @@ struct AmgSetup {
     amg::LevelRows<V> rows;
 };
 
-// Products, diagonal, bounds and smoother of a level. On the finest level every diagonal entry must be positive.
-// Collective, as all that follows.
+// Products, diagonal, bounds and smoother of a level; again: with the new values of its matrix. On the finest level
+// every diagonal entry must be positive. Collective, as all that follows.
 template <class V>
 AmgSetup<V> inspect(AmgLevelData<V>& level, const amg::Options& options, bool finest);
 
@@ -54,5 +61,9 @@ DistCsr<V> aggregate(const AmgLevelData<V>& level, double strength, index_t unkn
 // P = (I - w D^-1 A) T and R of the level; returns R (A P).
 template <class V>
 DistCsr<V> coarsen(AmgLevelData<V>& level, const DistCsr<V>& tentative, double damping, const AmgSetup<V>& setup);
+
+// New values of P, R and the matrix of the next level.
+template <class V>
+void refill(AmgLevelData<V>& level, double damping, const AmgSetup<V>& setup, DistCsr<V>& coarse);
 
 }  // namespace tulle::inline TULLE_ABI::mpi

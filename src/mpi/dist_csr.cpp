@@ -1,11 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Distributed matrices and vectors: made of local rows, of a matrix on one rank, of a transpose; gathered again.
+// Distributed matrices and vectors: made of local rows or of a matrix on one rank; gathered again.
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "mpi/halo.hpp"
+#include "mpi/transposed.hpp"
 #include "tulle/distributed.hpp"
 #include "tulle/error.hpp"
 #include "tulle/generate.hpp"
@@ -162,34 +163,6 @@ std::vector<T> collect(const Cluster& cluster, std::span<const T> mine, const Cu
     return all;
 }
 
-template <class V>
-struct Entry {
-    global_t row, col;
-    V value;
-};
-
-// The entries of A as entries of the transposed matrix, grouped by the rank that has that row.
-template <class V>
-ByRank<Entry<V>> transposed_entries(const DistCsr<V>& a)
-{
-    const auto& cuts = a.col_cuts();
-    const CsrView<V> local = a.local();
-    const global_t first = a.row_cuts()[rank_of(a.cluster())];
-    std::vector<offset_t> counts(cuts.size() - 1, 0);
-    const auto owner = [&](index_t j) {
-        return static_cast<std::size_t>(std::upper_bound(cuts.begin(), cuts.end(), a.global_col(j)) - cuts.begin() - 1);
-    };
-    for (offset_t k = 0; k < local.nonzeros; ++k) ++counts[owner(local.col[k])];
-    ByRank<Entry<V>> send{begins_of(counts), std::vector<Entry<V>>(static_cast<std::size_t>(local.nonzeros))};
-    std::vector<offset_t> next = send.begin;
-    for (index_t i = 0; i < local.rows; ++i)
-        for (offset_t k = local.row_begin[i]; k < local.row_begin[i + 1]; ++k) {
-            auto& to = next[owner(local.col[k])];
-            send.entry[static_cast<std::size_t>(to++)] = {a.global_col(local.col[k]), first + i, local.value[k]};
-        }
-    return send;
-}
-
 }  // namespace
 
 template <class V>
@@ -273,28 +246,7 @@ DistCsr<V> DistCsr<V>::generate(const Cluster& cluster, std::string_view sentenc
 template <class V>
 DistCsr<V> DistCsr<V>::transpose() const
 {
-    ByRank<Entry<V>> send;
-    cluster().together("transpose", [&] { send = transposed_entries(*this); });
-    ByRank<Entry<V>> got = exchange(cluster(), "transpose", send);
-    const global_t first = col_cuts()[rank_of(cluster())], last = col_cuts()[rank_of(cluster()) + 1];
-    std::vector<offset_t> row_begin;
-    std::vector<global_t> col;
-    std::vector<V> value;
-    cluster().together("transpose", [&] {
-        // Entries come by rank and row, so a stable order by the new row leaves the new columns ascending.
-        row_begin.assign(static_cast<std::size_t>(last - first) + 1, 0);
-        for (const auto& e : got.entry) ++row_begin[static_cast<std::size_t>(e.row - first) + 1];
-        std::partial_sum(row_begin.begin(), row_begin.end(), row_begin.begin());
-        std::vector<offset_t> next = row_begin;
-        col.resize(got.entry.size());
-        value.resize(got.entry.size());
-        for (const auto& e : got.entry) {
-            const auto to = static_cast<std::size_t>(next[static_cast<std::size_t>(e.row - first)]++);
-            col[to] = e.col;
-            value[to] = e.value;
-        }
-    });
-    return assemble(cluster(), LocalRows<V>{row_begin, col, value}, col_cuts(), row_cuts());
+    return Transposed<V>(*this).matrix();
 }
 
 template <class V>

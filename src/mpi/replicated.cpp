@@ -81,6 +81,7 @@ Replicated<V>::Replicated(const DistCsr<V>& a, const amg::Options& options, int 
                           const Buffer<V>& near_null)
     : ctx_(a.cluster().context()),
       options_(options),
+      first_(first),
       own_(a.row_cuts()[rank_of(a.cluster())]),
       matrix_(replicate(a)),
       messages_(a.cluster())
@@ -95,6 +96,24 @@ Replicated<V>::Replicated(const DistCsr<V>& a, const amg::Options& options, int 
         });
         level_ = amg::make_levels(ctx_, matrix_.view(), options, first, vectors, to_device(ctx_, all.span()));
         add_everywhere(messages_, a.cluster(), here_.data(), a.row_cuts(), sizeof(V));
+    });
+}
+
+template <class V>
+void Replicated<V>::update_values(const DistCsr<V>& a)
+{
+    constexpr auto phase = "coarse matrix";
+    const CsrView<V> local = a.local();
+    const Cuts cuts = begins_of(all_gather(a.cluster(), phase, local.nonzeros));
+    Buffer<V> value;
+    a.cluster().together(phase, [&] {
+        value = Buffer<V>(ctx_.host(), cuts.back());
+        std::copy_n(local.value, local.nonzeros, value.data() + cuts[rank_of(a.cluster())]);
+    });
+    send_everywhere(a.cluster(), phase, value.data(), cuts);
+    a.cluster().together("coarse levels", [&] {
+        ctx_.run([&](const auto& q) { upload(q, std::as_const(value).data(), matrix_.value.data(), value.size()); });
+        amg::update_levels(ctx_, matrix_.view(), options_, first_, level_);
     });
 }
 

@@ -34,6 +34,8 @@ public:
     Replicated(const DistCsr<V>& a, const amg::Options& options, int first, index_t vectors,
                const Buffer<V>& near_null);
 
+    // Takes the new values of the same matrix. Collective.
+    void update_values(const DistCsr<V>& a);
     // z: a cycle from zero; local parts. Collective; sends r to all ranks, and nothing else.
     void run(std::span<const V> r, std::span<V> z);
     const amg::Levels<V>& levels() const { return level_; }
@@ -44,6 +46,7 @@ private:
 
     Context ctx_;
     amg::Options options_;
+    int first_;
     offset_t own_;  // number of the first row of this rank
     Csr<V> matrix_;
     amg::Levels<V> level_;

@@ -26,24 +26,26 @@ namespace {
 template <class V>
 class Multigrid final : public solve::PreconditionerPlan<V> {
 public:
-    explicit Multigrid(AmgPlan<V> plan) : plan_(std::move(plan)) {}
-    void apply(std::span<const V> r, std::span<V> z) override { plan_.apply(r, z); }
-    void update_values(const CsrView<V>&) override {}  // a solve has one matrix
+    explicit Multigrid(std::shared_ptr<AmgPlan<V>> plan) : plan_(std::move(plan)) {}
+    void apply(std::span<const V> r, std::span<V> z) override { plan_->apply(r, z); }
+    void update_values(const CsrView<V>&) override {}  // not collective: System::update_multigrid() is
     std::size_t bytes() const override { return 0; }
-    std::string describe() const override { return plan_.describe(); }
+    std::string describe() const override { return plan_->describe(); }
 
 private:
-    AmgPlan<V> plan_;
+    std::shared_ptr<AmgPlan<V>> plan_;
 };
 
 }  // namespace
 
 template <class V>
-System<V>::System(const DistCsr<V>& whole, SpmvPlan<V> whole_product, bool local_multigrid)
+System<V>::System(const DistCsr<V>& whole, SpmvPlan<V> whole_product, bool local_multigrid,
+                  const solve::Unknowns<V>& known)
     : Part(whole.cluster().context(), whole.local().rows),
       a(whole),
       product(std::move(whole_product)),
-      local(local_multigrid)
+      local(local_multigrid),
+      unknowns(known)
 {
     ctx.run([&](const auto& q) {
         residual = Buffer<V>(q, rows());
@@ -56,13 +58,22 @@ void System<V>::set_up(const solve::Preconditioner& wanted)
 {
     plain = std::holds_alternative<solve::None>(wanted);
     const bool later = !local && std::holds_alternative<solve::Amg>(wanted);
-    Part::set_up({a.local(), a.ghosts_below()}, later ? solve::Preconditioner{} : wanted);
+    Part::set_up({a.local(), a.ghosts_below()}, later ? solve::Preconditioner{} : wanted, unknowns);
+}
+
+template <class V>
+void System<V>::update_values()
+{
+    product.update_values();
+    Part::update_values({a.local(), a.ghosts_below()});
 }
 
 template <class V>
 void System<V>::set_up_multigrid(const solve::Amg& wanted)
 {
-    preconditioner = std::make_unique<Multigrid<V>>(AmgPlan<V>::make(a, solve::amg_options(wanted, 1)));
+    const amg::Options options = solve::amg_options(wanted, unknowns.per_node);
+    multigrid = std::make_shared<AmgPlan<V>>(AmgPlan<V>::make(a, options, unknowns.near_null));
+    preconditioner = std::make_unique<Multigrid<V>>(multigrid);
 }
 
 // The preconditioner of this rank's block and the vectors of the method. May throw on one rank alone.
@@ -143,31 +154,87 @@ offset_t count_empty_rows(const DistCsr<V>& a)
     return a.cluster().sum(empty);
 }
 
+// Collective.
+template <class V>
+void set_up(SolveState<V>& s, const DistCsr<V>& a, const SolveOptions& options, const solve::Unknowns<V>& unknowns)
+{
+    auto product = SpmvPlan<V>::make(a);
+    a.cluster().together("solve setup", [&] {
+        check_values(a.local(), a.row_cuts()[rank_of(a.cluster())]);
+        s.system = std::make_unique<System<V>>(a, std::move(product), options.local_amg, unknowns);
+        set_up_first(s);
+    });
+    const auto* const multigrid = std::get_if<solve::Amg>(&options.preconditioner);
+    if (multigrid && !options.local_amg) s.system->set_up_multigrid(*multigrid);
+    s.system->unknowns.near_null = {};  // the caller's
+}
+
 }  // namespace
+
+template <class V>
+struct SolvePlan<V>::State : SolveState<V> {};
+
+template <class V>
+SolvePlan<V> SolvePlan<V>::make(const DistCsr<V>& a, const SolveOptions& options,
+                                const DenseView<const V>& near_null_space)
+{
+    require(a.rows() == a.cols(), [&] { return concat("A is ", a.rows(), " x ", a.cols(), ", not square"); });
+    require(a.row_cuts() == a.col_cuts(), "columns of A are not distributed as its rows", "leave col_cuts empty");
+    const double begin = trace::now();
+    auto state = std::make_unique<State>(State{make_state(a, options)});
+    State& s = *state;
+    solve::check_recipe(s.recipe, sizeof(V) == sizeof(double));
+    set_up<V>(s, a, options, {options.unknowns_per_node, near_null_space});
+    s.features.empty_rows = count_empty_rows(a);
+    s.setup_seconds = trace::now() - begin;
+    return SolvePlan(std::move(state));
+}
+
+template <class V>
+solve::Report SolvePlan<V>::solve(std::span<const V> b, std::span<V> x)
+{
+    State& s = *state_;
+    const DistCsr<V>& a = s.system->a;
+    require<ValueError>(s.usable, "the plan has no values it could solve with: the last update_values failed",
+                        "call update_values with values it accepts");
+    a.cluster().together("solve", [&] { check_vectors<V>(s.ctx, a.local(), b, x); });
+    return solve::Loop<V, SolveState<V>>(s, b, x, {}).run();
+}
+
+template <class V>
+void SolvePlan<V>::update_values()
+{
+    State& s = *state_;
+    const DistCsr<V>& a = s.system->a;
+    const double begin = trace::now();
+    s.usable = false;
+    a.cluster().together("solve setup", [&] {
+        check_values(a.local(), a.row_cuts()[rank_of(a.cluster())]);
+        s.system->update_values();
+    });
+    s.system->update_multigrid();
+    s.usable = true;
+    s.setup_seconds = trace::now() - begin;
+}
+
+template <class V>
+std::string SolvePlan<V>::describe() const
+{
+    const State& s = *state_;
+    return concat(s.system->a.cluster().describe(), "\n", to_text(s.choice().method), ", preconditioner ",
+                  to_text(s.choice().preconditioner), s.system->local ? " of each rank's block" : "", "\n",
+                  s.system->preconditioner->describe());
+}
 
 template <class V>
 solve::Report solve(const DistCsr<V>& a, std::span<const std::type_identity_t<V>> b,
                     std::span<std::type_identity_t<V>> x, const SolveOptions& options)
 {
-    require(a.rows() == a.cols(), [&] { return concat("A is ", a.rows(), " x ", a.cols(), ", not square"); });
-    require(a.row_cuts() == a.col_cuts(), "columns of A are not distributed as its rows", "leave col_cuts empty");
-    const double begin = trace::now();
-    SolveState<V> s = make_state(a, options);
-    solve::check_recipe(s.recipe, sizeof(V) == sizeof(double));
-    auto product = SpmvPlan<V>::make(a);
-    a.cluster().together("solve setup", [&] {
-        check_vectors<V>(s.ctx, a.local(), b, x);
-        check_values(a.local(), a.row_cuts()[static_cast<std::size_t>(a.cluster().rank())]);
-        s.system = std::make_unique<System<V>>(a, std::move(product), options.local_amg);
-        set_up_first(s);
-    });
-    const auto* const multigrid = std::get_if<solve::Amg>(&options.preconditioner);
-    if (multigrid && !options.local_amg) s.system->set_up_multigrid(*multigrid);
-    s.features.empty_rows = count_empty_rows(a);
-    s.setup_seconds = trace::now() - begin;
-    return solve::Loop<V, SolveState<V>>(s, b, x, {}).run();
+    return SolvePlan<V>::make(a, options).solve(b, x);
 }
 
+template class SolvePlan<float>;
+template class SolvePlan<double>;
 template solve::Report solve(const DistCsr<float>&, std::span<const float>, std::span<float>, const SolveOptions&);
 template solve::Report solve(const DistCsr<double>&, std::span<const double>, std::span<double>, const SolveOptions&);
 

@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "device/placed.hpp"
 #include "mpi/halo.hpp"
+#include "mpi/transposed.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
@@ -102,12 +104,9 @@ void require_local(std::string_view what, std::size_t size, offset_t expected)
 
 // New values of a plan: those of the caller's matrix, transposed again where the plan keeps a transposed copy.
 template <class State>
-void refresh(State& s, bool transposed)
+void refresh(State& s)
 {
-    if (transposed) {
-        auto fresh = s.given.transpose();
-        std::copy(fresh.values().begin(), fresh.values().end(), s.a.values().begin());
-    }
+    if (s.transposed) s.transposed->update_values();
     for (std::size_t k = 0; k < s.plans.size(); ++k) {
         upload_rows(s.context(), s.pieces[k].view, s.pieces[k].on_gpu);
         s.plans[k].update_values(s.pieces[k].operand());
@@ -162,7 +161,8 @@ PhaseTimes run_in_phases(State& s, X x, const Multiply& multiply)
 
 template <class V>
 struct SpmvPlan<V>::State {
-    DistCsr<V> given, a;  // the caller's, and op of it
+    std::optional<Transposed<V>> transposed;
+    DistCsr<V> a;  // op of the caller's
     SpmvOptions options;
     spmv::Policy policy;
     std::vector<RowPiece<V>> pieces;
@@ -191,12 +191,15 @@ template <class V>
 SpmvPlan<V> SpmvPlan<V>::make(const DistCsr<V>& a, const SpmvOptions& options)
 {
     const Cluster& cluster = a.cluster();
-    const DistCsr<V> op = options.op == Op::transpose ? a.transpose() : a;
+    std::optional<Transposed<V>> transposed;
+    if (options.op == Op::transpose) transposed.emplace(a);
+    const DistCsr<V> op = transposed ? transposed->matrix() : a;
     const Lengths all = lengths_of(cluster, op.local());
     std::unique_ptr<State> s;
     cluster.together("spmv setup", [&] {
         const Context& ctx = cluster.context();
-        s.reset(new State{a, op, options, policy_of(ctx.backend(), options, all, sizeof(V)), {}, {}, {}});
+        s.reset(new State{
+            std::move(transposed), op, options, policy_of(ctx.backend(), options, all, sizeof(V)), {}, {}, {}});
         s->pieces = place_rows(ctx, op);
         for (const RowPiece<V>& piece : s->pieces)
             s->plans.push_back(spmv::Plan<V>::make(ctx, piece.operand(), {.force = s->policy, .checked = false}));
@@ -230,7 +233,7 @@ std::span<V> SpmvPlan<V>::x()
 template <class V>
 void SpmvPlan<V>::update_values()
 {
-    refresh(*state_, state_->options.op == Op::transpose);
+    refresh(*state_);
 }
 
 template <class V>
@@ -263,9 +266,9 @@ std::string SpmvPlan<V>::describe() const
 
 template <class V>
 struct SpmmPlan<V>::State {
-    DistCsr<V> given, a;
+    std::optional<Transposed<V>> transposed;
+    DistCsr<V> a;
     index_t n;
-    Op op;
     spmm::Policy policy;
     std::vector<RowPiece<V>> pieces;
     std::vector<spmm::Plan<V>> plans;
@@ -294,13 +297,16 @@ template <class V>
 SpmmPlan<V> SpmmPlan<V>::make(const DistCsr<V>& a, index_t n, Op op)
 {
     const Cluster& cluster = a.cluster();
-    const DistCsr<V> operand = op == Op::transpose ? a.transpose() : a;
+    std::optional<Transposed<V>> transposed;
+    if (op == Op::transpose) transposed.emplace(a);
+    const DistCsr<V> operand = transposed ? transposed->matrix() : a;
     const Lengths all = lengths_of(cluster, operand.local());
     std::unique_ptr<State> s;
     cluster.together("spmm setup", [&] {
         require<ValueError>(n > 0, [&] { return concat("B cannot have ", n, " columns"); });
         const Context& ctx = cluster.context();
-        s.reset(new State{a, operand, n, op, spmm_policy(ctx.backend(), all, n, sizeof(V)), {}, {}, {}});
+        s.reset(
+            new State{std::move(transposed), operand, n, spmm_policy(ctx.backend(), all, n, sizeof(V)), {}, {}, {}});
         s->pieces = place_rows(ctx, operand);
         for (const RowPiece<V>& piece : s->pieces)
             s->plans.push_back(
@@ -341,7 +347,7 @@ std::span<V> SpmmPlan<V>::b()
 template <class V>
 void SpmmPlan<V>::update_values()
 {
-    refresh(*state_, state_->op == Op::transpose);
+    refresh(*state_);
 }
 
 template <class V>

@@ -4,6 +4,7 @@
 // parts, sums are reproducible and the same on all ranks, so all ranks decide alike.
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "mpi/dots.hpp"
@@ -25,13 +26,19 @@ public:
     using Input = std::span<const V>;
     using Output = std::span<V>;
 
-    // May throw on one rank alone, as set_up().
-    // local: multigrid too is that of the diagonal block.
-    System(const DistCsr<V>& whole, SpmvPlan<V> whole_product, bool local);
+    // May throw on one rank alone, as set_up() and update_values().
+    // local: multigrid too is that of the diagonal block. The near null space is used by set_up*() alone.
+    System(const DistCsr<V>& whole, SpmvPlan<V> whole_product, bool local, const solve::Unknowns<V>& known);
     // Makes the preconditioner of this rank's diagonal block. Where multigrid is distributed, none: set_up_multigrid().
     void set_up(const solve::Preconditioner& wanted);
-    // Collective.
+    // New values of the product and of that preconditioner.
+    void update_values();
+    // Where multigrid is distributed. Collective.
     void set_up_multigrid(const solve::Amg& wanted);
+    void update_multigrid()
+    {
+        if (multigrid) multigrid->update_values();
+    }
 
     using Part::copy_vector, Part::ctx, Part::part, Part::preconditioner, Part::rows;
     void begin(double norm) { preconditioner->begin(norm); }
@@ -56,6 +63,8 @@ public:
     DistCsr<V> a;
     SpmvPlan<V> product;
     bool local = false;
+    solve::Unknowns<V> unknowns;
+    std::shared_ptr<AmgPlan<V>> multigrid;
     bool plain = false;  // there is no preconditioner, on all ranks
     Buffer<V> residual;
     Buffer<solve::Status> status;

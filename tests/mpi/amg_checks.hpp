@@ -45,9 +45,8 @@ void check_iterations(const mpi::Cluster& cluster, const char* sentence, const s
 
 // u . (M v) = v . (M u), and u . (M u) is positive.
 template <class V>
-void check_symmetry(const mpi::DistCsr<V>& a, const amg::Options& options, const std::string& name)
+void check_symmetry(mpi::AmgPlan<V>& plan, const mpi::DistCsr<V>& a, const std::string& name)
 {
-    auto plan = mpi::AmgPlan<V>::make(a, options);
     const mpi::Cluster& cluster = a.cluster();
     mpi::DistVector<V> u(cluster, a.row_cuts()), v(cluster, a.row_cuts()), mu(cluster, a.row_cuts()),
         mv(cluster, a.row_cuts());
@@ -64,6 +63,13 @@ void check_symmetry(const mpi::DistCsr<V>& a, const amg::Options& options, const
     const double scale = mpi::norm(u) * mpi::norm(mv) + mpi::norm(v) * mpi::norm(mu);
     expect(std::abs(there - back) <= (sizeof(V) == 8 ? 1e-12 : 1e-5) * scale, concat(name, ": not symmetric"));
     expect(mpi::dot(u, mu) > 0 && mpi::dot(v, mv) > 0, concat(name, ": not positive"));
+}
+
+template <class V>
+void check_symmetry(const mpi::DistCsr<V>& a, const amg::Options& options, const std::string& name)
+{
+    auto plan = mpi::AmgPlan<V>::make(a, options);
+    check_symmetry(plan, a, name);
 }
 
 // Matrices that are small, or a cluster of one rank: the hierarchy of one process, with its bits.
@@ -156,6 +162,197 @@ inline void check_little(const mpi::Cluster& cluster)
     mpi::SolveOptions local = how;
     local.local_amg = true;
     check_solvable(cluster, io::generate<double>(Context::cpu(1), "stencil5:40"), local, "block Jacobi");
+}
+
+// A cycle for some right-hand side: the local part.
+template <class V>
+std::vector<V> cycle_of(mpi::AmgPlan<V>& plan, const mpi::DistCsr<V>& a)
+{
+    mpi::DistVector<V> r(a.cluster(), a.row_cuts()), z(a.cluster(), a.row_cuts());
+    r.upload(part(a.cluster(), numbers<V>(0, static_cast<index_t>(a.rows()), 3), a.row_cuts()));
+    plan.apply(r.local(), z.local());
+    return z.download();
+}
+
+// Multiplies all values, and those on the diagonal once more.
+template <class V>
+void scale(mpi::DistCsr<V>& a, V all, V diagonal)
+{
+    const CsrView<V> local = a.local();
+    const mpi::global_t first = a.row_cuts()[here(a.cluster())];
+    for (index_t i = 0; i < local.rows; ++i)
+        for (offset_t k = local.row_begin[i]; k < local.row_begin[i + 1]; ++k)
+            a.values()[static_cast<std::size_t>(k)] *= a.global_col(local.col[k]) == first + i ? all * diagonal : all;
+}
+
+// New values twice (the first prepare what the next ones use): the bits of a plan that is made with them. The values
+// are such that aggregates stay the same.
+template <class V>
+void check_amg_update(const mpi::Cluster& cluster, const char* sentence, const amg::Options& options, V all, V diagonal,
+                      const std::string& name)
+{
+    auto a = mpi::DistCsr<V>::generate(cluster, sentence);
+    const std::vector<V> old(a.values().begin(), a.values().end());
+    auto plan = mpi::AmgPlan<V>::make(a, options);
+    const std::vector<V> before = cycle_of(plan, a);
+    for (int round = 0; round < 2; ++round) {
+        scale(a, all, diagonal);
+        plan.update_values();
+        auto fresh = mpi::AmgPlan<V>::make(a, options);
+        expect(plan.describe() == fresh.describe(), concat(name, ": ", plan.describe(), fresh.describe()));
+        expect_same<V>(cycle_of(plan, a), cycle_of(fresh, a), concat(name, ": new values, round ", round));
+    }
+    std::copy(old.begin(), old.end(), a.values().begin());
+    plan.update_values();
+    expect_same<V>(cycle_of(plan, a), before, concat(name, ": the values of before"));
+}
+
+// Values by which aggregates of a new plan would be others: P and R fit together nevertheless.
+template <class V>
+void check_other_values(const mpi::Cluster& cluster, const char* sentence)
+{
+    auto a = mpi::DistCsr<V>::generate(cluster, sentence);
+    auto plan = mpi::AmgPlan<V>::make(a, small_levels);
+    const double radius = plan.levels()[0].spectral_radius;
+    scale<V>(a, V(0.75), V(1.25));
+    plan.update_values();
+    check_symmetry(plan, a, "other values");
+    expect(plan.levels()[0].spectral_radius < radius, "the spectral radius is the old one");
+}
+
+template <class V>
+void check_amg_updates(const mpi::Cluster& cluster, const char* sentence)
+{
+    using enum amg::Smoother;
+    // Connections of a stencil are equally strong, whatever its diagonal; those of coarser levels are not.
+    amg::Options two{.coarse_rows = 20, .most_levels = 2};
+    for (const auto smoother : {chebyshev, l1_jacobi, gauss_seidel}) {
+        two.smoother = smoother;
+        check_amg_update<V>(cluster, sentence, two, 3, V(1.25), amg::to_text(smoother));
+    }
+    check_amg_update<V>(cluster, sentence, small_levels, 4, 1, "all levels");
+    check_amg_update<V>(cluster, sentence, {.prolongator_damping = 0, .coarse_rows = 20}, 4, 1, "plain aggregation");
+    check_amg_update<V>(cluster, "stencil5:9", {}, 3, V(1.25), "on every rank");
+    check_other_values<V>(cluster, sentence);
+}
+
+// What f throws, as text.
+template <class F>
+std::string thrown_by(const F& f)
+{
+    try {
+        f();
+    } catch (const Error& e) {
+        return e.message();
+    }
+    return "nothing";
+}
+
+// Values that cannot be used are told to all ranks; the plan refuses to work until it gets others.
+inline void check_bad_updates(const mpi::Cluster& cluster)
+{
+    const auto has = [](const std::string& text, const char* expected) {
+        expect(text.find(expected) != text.npos, concat("'", expected, "' is not in: ", text));
+    };
+    auto a = mpi::DistCsr<double>::generate(cluster, "stencil5:20");
+    auto plan = mpi::AmgPlan<double>::make(a, small_levels);
+    auto system = mpi::SolvePlan<double>::make(a, {.preconditioner = solve::Amg{}});
+    const std::vector<double> before = cycle_of(plan, a);
+    mpi::DistVector<double> b(cluster, a.row_cuts()), x(cluster, a.row_cuts());
+    const bool last = a.row_cuts()[here(cluster)] < 400 && a.row_cuts()[here(cluster) + 1] == 400;
+    for (const double bad : {-4.0, std::nan("")}) {
+        double good = 0;
+        if (last) good = std::exchange(a.values().back(), bad);  // the diagonal entry of row 399
+        has(thrown_by([&] { plan.update_values(); }),
+            bad < 0 ? "row 399 has a diagonal entry that is not positive" : "row 399 has an entry that is not finite");
+        has(thrown_by([&] { cycle_of(plan, a); }), "the last update_values failed");
+        has(thrown_by([&] { system.update_values(); }), "row 399");
+        has(thrown_by([&] { system.solve(b.local(), x.local()); }), "the last update_values failed");
+        if (last) a.values().back() = good;
+        plan.update_values();
+        system.update_values();
+        expect_same<double>(cycle_of(plan, a), before, "values that can be used again");
+        expect(system.solve(b.local(), x.local()).converged(), "solved again");
+    }
+}
+
+// A matrix of elasticity on rows that belong to whole nodes, and the rigid-body modes of its points.
+struct DistElasticity {
+    mpi::DistCsr<double> a;
+    Dense<double> modes;
+};
+
+inline std::vector<double> coordinates_of(const char* sizes, index_t& dimensions)
+{
+    const Csr<double> at = io::generate<double>(Context::cpu(1), concat("coordinates:", sizes));
+    dimensions = at.cols;
+    std::vector<double> dense(static_cast<std::size_t>(at.rows) * static_cast<std::size_t>(at.cols), 0.0);
+    for (index_t i = 0; i < at.rows; ++i)
+        for (offset_t k = at.row_begin.data()[i]; k < at.row_begin.data()[i + 1]; ++k)
+            dense[static_cast<std::size_t>(i * at.cols + at.col.data()[k])] = at.value.data()[k];
+    return dense;
+}
+
+inline DistElasticity elasticity(const mpi::Cluster& cluster, const char* sizes)
+{
+    index_t dimensions = 0;
+    const std::vector<double> all = coordinates_of(sizes, dimensions);
+    const Csr<double> whole = io::generate<double>(Context::cpu(1), concat("elasticity", dimensions, "d:", sizes));
+    const mpi::Cuts points = mpi::even_cuts(whole.rows / dimensions, cluster.ranks());
+    mpi::Cuts cuts = points;
+    for (mpi::global_t& c : cuts) c *= dimensions;
+    const auto first = points[here(cluster)];
+    const auto mine = static_cast<index_t>(points[here(cluster) + 1] - first);
+    const DenseView<const double> at{mine, dimensions, dimensions, Layout::row_major, all.data() + first * dimensions};
+    return {mpi::DistCsr<double>::scatter(cluster, whole.view(), 0, cuts), mpi::rigid_body_modes<double>(cluster, at)};
+}
+
+// The modes of one process, but for rounding: all ranks turn about the same point.
+inline void check_modes(const DistElasticity& one, const DistElasticity& all)
+{
+    const Context& ctx = all.a.cluster().context();
+    const std::vector<double> expected = host_copy(ctx, one.modes.data), mine = host_copy(ctx, all.modes.data);
+    const auto first = static_cast<std::size_t>(all.a.row_cuts()[here(all.a.cluster())] * all.modes.cols);
+    double worst = 0;
+    for (std::size_t k = 0; k < mine.size(); ++k) worst = std::max(worst, std::abs(mine[k] - expected[first + k]));
+    expect(worst <= 1e-12, concat("rigid-body modes differ by ", worst));
+}
+
+// Iterations with a near null space, or with constants alone.
+inline offset_t elastic_iterations(const DistElasticity& e, index_t unknowns, bool with_modes)
+{
+    const mpi::SolveOptions how{.preconditioner = solve::Amg{},
+                                .stop = {.relative = 1e-8},
+                                .unknowns_per_node = unknowns};
+    auto plan = mpi::SolvePlan<double>::make(e.a, how, with_modes ? e.modes.view() : DenseView<const double>{});
+    mpi::DistVector<double> b(e.a.cluster(), e.a.row_cuts()), x(e.a.cluster(), e.a.row_cuts());
+    b.upload(std::vector<double>(b.local().size(), 1.0));
+    const auto report = plan.solve(b.local(), x.local());
+    expect(report.converged(), report.text());
+    expect(plan.solve(b.local(), x.local()).iterations == report.iterations, "the second solve is another one");
+    expect(plan.describe().find(with_modes ? "3 vectors of the near null space" : "cg, preconditioner amg") !=
+               std::string::npos,
+           plan.describe());
+    return report.iterations;
+}
+
+inline void check_rigid_body_modes(const mpi::Cluster& cluster, const char* sizes)
+{
+    const DistElasticity one = elasticity(alone(cluster.context()), sizes), all = elasticity(cluster, sizes);
+    check_modes(one, all);
+    const offset_t alone = elastic_iterations(one, 2, true), with = elastic_iterations(all, 2, true),
+                   without = elastic_iterations(all, 1, false);
+    expect(static_cast<double>(with) <= 1.3 * static_cast<double>(alone) + 1 && 2 * with < 3 * without,
+           concat("elasticity: ", with, " iterations, one process ", alone, ", without modes ", without));
+    const auto refused = [&](index_t rows, index_t cols, const char* expected) {
+        const Buffer<double> zero = to_device<double>(cluster.context(), std::vector<double>(10000, 1.0));
+        const DenseView<const double> wrong{rows, cols, cols, Layout::row_major, zero.data()};
+        const std::string said = thrown_by([&] { mpi::AmgPlan<double>::make(all.a, {.unknowns_per_node = 2}, wrong); });
+        expect(said.find(expected) != said.npos, concat("'", expected, "' is not in: ", said));
+    };
+    const index_t rows = all.a.local().rows;
+    refused(rows + 1, 3, "rows, but the matrix has");
+    if (cluster.ranks() > 1) refused(rows, cluster.rank() == 0 ? 2 : 3, "rank 0: the near null space has 2 columns");
 }
 
 inline std::string amg_refusal(const mpi::DistCsr<double>& a, const amg::Options& options)

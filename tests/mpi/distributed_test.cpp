@@ -76,6 +76,20 @@ TEST_P(OnRanks, MultigridIsSymmetric)
     });
 }
 
+TEST_P(OnRanks, MultigridTakesNewValues)
+{
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) {
+        check_amg_updates<double>(cluster, "stencil7:9");
+        check_amg_updates<float>(cluster, "stencil5:25");
+        check_bad_updates(cluster);
+    });
+}
+
+TEST_P(OnRanks, MultigridTakesRigidBodyModes)
+{
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_rigid_body_modes(cluster, "30,30"); });
+}
+
 TEST_P(OnRanks, MultigridOfLittle)
 {
     on_ranks(GetParam(), [](const mpi::Cluster& cluster) {

@@ -136,6 +136,7 @@ TEST_P(OnGpuRanks, HaveMultigrid)
         expect(mpi::AmgPlan<double>::make(a, small).levels()[0].replicated == (cluster.ranks() == 1), "levels");
         check_symmetry(a, small, "multigrid on GPUs");
         check_replicated<double>(cluster, "stencil5:5");
+        check_amg_update<double>(cluster, "stencil5:9", small, 4, 1, "new values on GPUs");
         const auto report = solve_ones(a, {.preconditioner = solve::Amg{}});
         expect(report.converged() && report.iterations < 10, report.text());
     });

@@ -34,4 +34,9 @@ MUTANTS = [
     mutant("mpi multigrid: Gauss-Seidel on the ranks whose diagonal allows it", "src/mpi/amg_level.cpp", "cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "setup.rows.positive || cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "*MultigridOfLittle/1"),
     mutant("mpi: numbers beyond the last four are not counted in the lowest bin", "src/vector/binned_sum.hpp", "((n - rest) / 2 + rest)", "((n - rest) / 2)", SUMS),
     mutant("mpi: records of ranks beyond the largest power of two are lost", "src/mpi/cluster.cpp", "if (beyond && !records.is_beyond()) combine(mine, beyond->received.data());", "", BITS),
+    mutant("mpi multigrid: the restriction keeps its values", "src/mpi/amg_level.cpp", "        t.restriction.update_values();\n", "", "*MultigridTakesNewValues/1"),
+    mutant("mpi multigrid: levels on every rank keep their values", "src/mpi/replicated.cpp", "amg::update_levels(ctx_, matrix_.view(), options_, first_, level_);", "", "*MultigridTakesNewValues/1"),
+    mutant("mpi multigrid: a plan works on after values that it refused", "src/mpi/amg.cpp", "s.usable = false;", "s.usable = true;", "*MultigridTakesNewValues/1"),
+    mutant("mpi multigrid: rotations are about the mean point of each rank", "src/mpi/amg.cpp", "x.of[c] += y.of[c];", "x.of[c] += 0 * y.of[c];", "*MultigridTakesRigidBodyModes/1"),
+    mutant("mpi: new values of a transposed copy come in the order of the messages", "src/mpi/transposed.cpp", "to[place_[k]] = values.entry[k];", "to[k] = values.entry[k];", "*MultigridTakesNewValues/1"),
 ]

@@ -70,7 +70,7 @@ Csr<V> diagonal_block(const CpuQueue& q, const Rows<V>& rows)
 }
 
 template <class V>
-void Part<V>::set_up(const Rows<V>& rows, const Preconditioner& wanted)
+void Part<V>::set_up(const Rows<V>& rows, const Preconditioner& wanted, const Unknowns<V>& unknowns)
 {
     preconditioner.reset();
     product_.reset();
@@ -79,7 +79,8 @@ void Part<V>::set_up(const Rows<V>& rows, const Preconditioner& wanted)
     if (ctx.backend() != Backend::cpu) block_ = to_device(ctx, block_.view());
     product_ = std::make_unique<spmv::Plan<V>>(
         spmv::Plan<V>::make(ctx, block_.view(), {.force = spmv::Policy{spmv::Kernel::rows, 2}}));
-    preconditioner = make_preconditioner(ctx, block_.view(), *product_, rows_ > 0 ? wanted : Preconditioner{});
+    preconditioner =
+        make_preconditioner(ctx, block_.view(), *product_, rows_ > 0 ? wanted : Preconditioner{}, unknowns);
 }
 
 template <class V>

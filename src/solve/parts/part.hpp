@@ -42,7 +42,7 @@ public:
     std::span<V> part(V* x) const { return {x, static_cast<std::size_t>(rows_)}; }
 
     // Makes the preconditioner of the diagonal block; without rows there is nothing to precondition.
-    void set_up(const Rows<V>& rows, const Preconditioner& wanted);
+    void set_up(const Rows<V>& rows, const Preconditioner& wanted, const Unknowns<V>& unknowns = {});
     // New values of the same pattern.
     void update_values(const Rows<V>& rows);
     std::size_t bytes() const;
