@@ -207,8 +207,11 @@ _counted: dict[str, Callable] = {}                   # by name: what runs where 
 
 def _on_devices(name: str) -> Callable:
     def register(f: Callable) -> Callable:
+        def uncounted(*inputs):
+            return f(False, *inputs)
+
         for device in ("CPU", "CUDA"):
-            _definitions.impl(name, functools.partial(f, False), device)
+            _definitions.impl(name, uncounted, device)
         _counted[name] = functools.partial(f, True)
         return f
 
