@@ -250,3 +250,65 @@ def test_tensors_of_inference_mode_are_read_anew(device):
         col.copy_(torch.tensor([1, 0], device=device))
         assert tt.spmv(tt.CSR(crow, col, values, (2, 2)), x).tolist() == [20, 3]
     assert not tt._plans
+
+
+def updates_of(monkeypatch):
+    """The calls of update_values from now on."""
+    from tulle import _plans
+
+    calls, update = [], _plans.Plan.update_values
+    monkeypatch.setattr(_plans.Plan, "update_values", lambda self, *values: (calls.append(self), update(self, *values))[1])
+    return calls
+
+
+def test_values_are_given_to_plans_when_they_change(A, device, monkeypatch):
+    """A constant matrix once for each plan; torch counts writes, and other tensors are others even with the same count."""
+    tt.clear_plans()
+    a, b, c = csr(A, device, grad=False), dense((7, 3), device), dense((9, 3), device)
+    updates = updates_of(monkeypatch)
+    for _ in range(4):
+        tt.spmm(a, b).sum().backward()
+    assert len(updates) == 2                             # the product and the transposed one
+    for change in (lambda v: v.mul_(2), lambda v: v.view(-1)[:1].add_(1), lambda v: v.detach().neg_()):
+        change(a.values)
+        torch.testing.assert_close(tt.spmm(a, b), a.to_dense() @ b)
+        torch.testing.assert_close(tt.spmm(a, c, transpose=True), a.to_dense().T @ c)
+    for factor in (3.0, 5.0):
+        other = a._replace(values=factor * a.values.detach())
+        torch.testing.assert_close(tt.spmm(other, b), factor * (a.to_dense() @ b))
+    torch.testing.assert_close(tt.spmm(a, b), a.to_dense() @ b)
+
+
+def test_values_with_gradients_are_read_anew(A, device):
+    """Optimizers may write through .data, which torch does not count; the transposed product has a copy of the values."""
+    a, b = csr(A, device), dense((9, 2), device)
+    constant = a._replace(values=a.values.detach().clone())
+    torch.testing.assert_close(tt.spmm(constant, b, transpose=True), constant.to_dense().T @ b)
+    constant.values.requires_grad_()
+    constant.values.data.mul_(3)
+    torch.testing.assert_close(tt.spmm(constant, b, transpose=True), constant.to_dense().T @ b)
+    operator = torch.ops.tulle.spmm.default              # as compiled code calls it, whose writes are not counted
+    for _ in range(2):
+        a.values.data.add_(1)
+        torch.testing.assert_close(operator(a.crow, a.col, a.values.detach(), b, 9, 7, True), a.to_dense().T @ b)
+
+
+def test_plans_in_use_are_kept(A, device, monkeypatch):
+    tt.clear_plans()
+    monkeypatch.setattr(tt, "MOST_PLANS", 3)
+    a, b = csr(A, device, grad=False, index=torch.int32), dense((7, 3), device, grad=False)
+    tt.spmm(a, b)
+    kept = next(iter(tt._plans.values()))
+    for n in range(4, 12):
+        tt.spmm(a, dense((7, n), device, grad=False))
+        torch.testing.assert_close(tt.spmm(a, b), a.to_dense() @ b)
+        assert len(tt._plans) <= 3 and kept in tt._plans.values()
+    tt.clear_plans()
+    assert not tt._by_object
+
+
+def test_profiles_see_operators(A, device):
+    a, b = csr(A, device, grad=False), dense((7, 3), device, grad=False)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        tt.spmm(a, b)
+    assert any("tulle::spmm" in event.key for event in profile.key_averages())

@@ -48,6 +48,7 @@ class Torch:
         self.to_numpy[torch.bfloat16] = BF16
         self.from_numpy = {b: a for a, b in self.to_numpy.items()}
         self.device_object = functools.cache(lambda device: torch.device("cpu") if device < 0 else torch.device("cuda", device))
+        self.stream_object = functools.lru_cache(16)(lambda stream, device: torch.cuda.ExternalStream(stream, device=device) if stream > 1 else torch.cuda.default_stream(device))
         self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda device: torch.cuda.current_stream(device).cuda_stream)
 
     def dtype(self, a: Any) -> np.dtype:
@@ -114,8 +115,7 @@ class Torch:
 
     def used_on(self, arrays: tuple[Any, ...], device: int, stream: int) -> None:
         """Their memory is not given to others before what is queued on the stream is done, wherever it was allocated."""
-        cuda = self.torch.cuda
-        user = cuda.ExternalStream(stream, device=device) if stream > 1 else cuda.default_stream(device)
+        user = self.stream_object(stream, device)
         for a in arrays:
             a.record_stream(user)
 

@@ -242,7 +242,9 @@ class Plan:
         self._call("update_values_at", *places, tuple(a for _, a in found), stream)
         self._values = data
         if self._device >= 0:
-            self._told, self._kept = set(), (*self._kept[:-len(found)], *(a for _, a in found))
+            fresh = tuple(a for _, a in found)
+            self._framework.used_on(fresh, self._device, stream)
+            self._told, self._kept = {stream}, (*self._kept[:-len(found)], *fresh)
 
     def describe(self) -> str:
         """What was chosen and why, what the plan keeps, what was copied and why."""
@@ -426,7 +428,7 @@ class SpmmPlan(Plan):
             return self._multiply_any(B, out, alpha, beta)
         n = B.shape[1]
         C = f.new_like(B, self._rows, n) if out is None else out
-        to = f.plain_rows(C, self._device, self._rows, n)
+        to = _core.DenseAt(f.address(C), self._rows, n, max(n, 1), 1) if out is None else f.plain_rows(C, self._device, self._rows, n)
         if to is None or C.dtype != self._native:
             return self._multiply_any(B, out, alpha, beta)
         stream = self._stream_now(f)

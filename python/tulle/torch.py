@@ -12,7 +12,8 @@ that is changed in place is noticed. All operators work under torch.compile; spm
 """
 from __future__ import annotations
 
-import collections
+import functools
+import itertools
 import threading
 import types
 from typing import Any, Callable, NamedTuple
@@ -70,15 +71,44 @@ def row_of_nonzeros(crow: torch.Tensor, nonzeros: int) -> torch.Tensor:
 # ---- plans
 
 
+_uses = itertools.count()                            # a number for every use of a plan
+
+
 class _Entry:
-    __slots__ = ("plan", "kept", "lock")
+    """A plan and the pattern it was made of; what values it has, if that can be told."""
+
+    __slots__ = ("plan", "kept", "lock", "has", "captured", "used", "counts")
 
     def __init__(self, plan: Any, kept: tuple[torch.Tensor, ...]) -> None:
         self.plan, self.kept, self.lock = plan, kept, threading.Lock()
+        self.used = next(_uses)
+        self.counts = tuple(-1 if t.is_inference() else t._version for t in kept)
+        self.has: tuple[tuple[torch.Tensor, int], ...] = ()      # tensors and their counts of writes
+        self.captured = False                        # by a CUDA graph, which changes the values of the plan whenever it is replayed
+
+    def update(self, values: tuple[torch.Tensor, ...], counted: bool) -> None:
+        """Brings the plan up to date. Values with gradients always: optimizers may write through .data, which torch does not count; others if they are new or were written."""
+        if values[0].is_cuda and torch.cuda.is_current_stream_capturing():
+            self.captured = True
+        if counted and not self.captured and self._has(values):
+            return
+        self.has = ()
+        self.plan.update_values(*(v.detach().contiguous() for v in values))
+        if counted and not any(v.requires_grad or v.is_inference() for v in values):
+            self.has = tuple((v, v._version) for v in values)
+
+    def _has(self, values: tuple[torch.Tensor, ...]) -> bool:
+        if not self.has:
+            return False
+        for v, (known, count) in zip(values, self.has):
+            if v is not known or v._version != count or v.requires_grad:
+                return False
+        return True
 
 
 MOST_PLANS = 128
-_plans: "collections.OrderedDict[tuple, _Entry]" = collections.OrderedDict()
+_plans: dict[tuple, _Entry] = {}
+_by_object: dict[tuple, _Entry] = {}                 # the same by which tensors a pattern has, for a first look; an entry keeps them, so that no others have their id
 _lock = threading.Lock()
 
 
@@ -86,6 +116,14 @@ def clear_plans() -> None:
     """Drops all plans that are kept, and with them the patterns they hold."""
     with _lock:
         _plans.clear()
+        _by_object.clear()
+
+
+def _drop_oldest() -> None:
+    """Leaves the MOST_PLANS that were used last."""
+    while len(_plans) > MOST_PLANS:
+        del _plans[min(_plans, key=lambda key: _plans[key].used)]
+        _by_object.clear()
 
 
 def _stamp(t: torch.Tensor) -> tuple:
@@ -97,15 +135,28 @@ def _find(key: tuple, make: Callable[[], _Entry]) -> _Entry:
     with _lock:
         entry = _plans.get(key)
         if entry is not None:
-            _plans.move_to_end(key)
+            entry.used = next(_uses)
             return entry
     entry = make()
     if any(t.is_inference() for t in entry.kept):      # would never be found again
         return entry
     with _lock:
         _plans[key] = entry
-        while len(_plans) > MOST_PLANS:
-            _plans.popitem(last=False)
+        _drop_oldest()
+    return entry
+
+
+def _plan_of(kind: str, crow: torch.Tensor, col: torch.Tensor, dtype: torch.dtype, more: tuple, make: Callable[[torch.Tensor, torch.Tensor], Any]) -> _Entry:
+    """The entry of one pattern; `make` gets it with columns of 32 bits."""
+    objects = kind, id(crow), id(col), dtype, more
+    entry = _by_object.get(objects)
+    if entry is not None and entry.counts == (crow._version, col._version):
+        entry.used = next(_uses)
+        return entry
+    entry = _find((kind, dtype, crow.device, more, *_stamp(crow), *_stamp(col)), lambda: _Entry(make(*_pattern(crow, col)), (crow, col)))
+    if entry.kept[0] is crow and entry.kept[1] is col and not (crow.is_inference() or col.is_inference()):
+        with _lock:
+            _by_object[objects] = entry
     return entry
 
 
@@ -123,18 +174,20 @@ def _pattern(crow: torch.Tensor, col: torch.Tensor) -> tuple[torch.Tensor, torch
     return crow, _find(key, narrow).plan
 
 
-def _planned(kind: str, patterns: tuple[tuple[torch.Tensor, torch.Tensor], ...], values: tuple[torch.Tensor, ...], more: tuple, make: Callable[..., Any], run: Callable[[Any], Any]) -> Any:
-    """Runs with the plan of these patterns, brought up to date with the values."""
-    key = (kind, values[0].dtype, values[0].device, more, *(_stamp(t) for pattern in patterns for t in pattern))
+_MAKE: dict[str, Callable[..., Any]] = {
+    "spmv": lambda a, rows, cols, transpose: plain.plan_spmv(a, shape=(rows, cols), transpose=transpose),
+    "spmm": lambda a, rows, cols, transpose, n: plain.plan_spmm(a, max(1, n), shape=(rows, cols), transpose=transpose),
+    "solve_triangular": lambda a, n, lower, unit_diagonal, transpose, many: plain.plan_solve_triangular(
+        a, shape=(n, n), lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, right_hand_sides=max(1, many)),
+}
 
-    def build() -> _Entry:
-        arrays = [(*_pattern(*pattern), v.detach()) for pattern, v in zip(patterns, values)]
-        return _Entry(make(*arrays), tuple(t for pattern in patterns for t in pattern))
 
-    entry = _find(key, build)
+def _planned(kind: str, crow: torch.Tensor, col: torch.Tensor, values: torch.Tensor, more: tuple, counted: bool, operand: torch.Tensor) -> Any:
+    """The plan of this pattern, brought up to date with the values, applied to the operand; `counted`: writes to the values are counted by torch."""
+    entry = _plan_of(kind, crow, col, values.dtype, more, lambda crow, col: _MAKE[kind]((crow, col, values.detach()), *more))
     with entry.lock:
-        entry.plan.update_values(*(v.detach().contiguous() for v in values))      # always: who writes through .data is not noticed otherwise
-        return run(entry.plan)
+        entry.update((values,), counted)
+        return entry.plan(operand.detach() if operand.requires_grad else operand)
 
 
 # ---- operators
@@ -149,66 +202,71 @@ _definitions.define("solve_triangular(Tensor crow, Tensor col, Tensor values, Te
 _definitions.define("spgemm(Tensor crow_a, Tensor col_a, Tensor values_a, Tensor crow_b, Tensor col_b, Tensor values_b, int rows, int inner, int cols) -> (Tensor, Tensor, Tensor)")
 
 
+_counted: dict[str, Callable] = {}                   # by name: what runs where torch counts the writes to the values, which code that torch.compile made does not do
+
+
 def _on_devices(name: str) -> Callable:
     def register(f: Callable) -> Callable:
+        def uncounted(*inputs):
+            return f(False, *inputs)
+
         for device in ("CPU", "CUDA"):
-            _definitions.impl(name, f, device)
+            _definitions.impl(name, uncounted, device)
+        _counted[name] = functools.partial(f, True)
         return f
 
     return register
 
 
 @_on_devices("spmv")
-def _spmv(crow, col, values, x, rows, cols, transpose):
-    x = x.detach()
-    return _planned("spmv", ((crow, col),), (values,), (rows, cols, transpose), lambda a: plain.plan_spmv(a, shape=(rows, cols), transpose=transpose), lambda plan: plan(x))
+def _spmv(counted, crow, col, values, x, rows, cols, transpose):
+    return _planned("spmv", crow, col, values, (rows, cols, transpose), counted, x)
 
 
 @_on_devices("spmm")
-def _spmm(crow, col, values, b, rows, cols, transpose):
-    b = b.detach()
-    columns = b.shape[1]
-    return _planned("spmm", ((crow, col),), (values,), (rows, cols, transpose, columns), lambda a: plain.plan_spmm(a, max(1, columns), shape=(rows, cols), transpose=transpose), lambda plan: plan(b))
+def _spmm(counted, crow, col, values, b, rows, cols, transpose):
+    return _planned("spmm", crow, col, values, (rows, cols, transpose, b.shape[1]), counted, b)
 
 
 def _sddmm_plan(crow, col, x, y, run):
-    shape = (x.shape[0], y.shape[0])
-    key = ("sddmm", x.dtype, x.device, shape, x.shape[1], _stamp(crow), _stamp(col))
+    shape, columns = (x.shape[0], y.shape[0]), x.shape[1]
 
-    def build() -> _Entry:
-        narrow = _pattern(crow, col)
+    def make(crow, col):
         unread = torch.empty(col.numel(), dtype=x.dtype, device=x.device)        # without scaled=, values of A are not read
-        return _Entry(plain.plan_sddmm((*narrow, unread), max(1, x.shape[1]), shape=shape), (crow, col))
+        return plain.plan_sddmm((crow, col, unread), max(1, columns), shape=shape)
 
-    entry = _find(key, build)
+    entry = _plan_of("sddmm", crow, col, x.dtype, (*shape, columns), make)
     with entry.lock:
         return run(entry.plan)
 
 
 @_on_devices("sddmm")
-def _sddmm(crow, col, x, y):
+def _sddmm(_, crow, col, x, y):
     x, y = x.detach(), y.detach()
     return _sddmm_plan(crow, col, x, y, lambda plan: plan(x, y))
 
 
 @_on_devices("attention")
-def _attention(crow, col, q, k, v, alpha):
+def _attention(_, crow, col, q, k, v, alpha):
     q, k, v = q.detach(), k.detach(), v.detach()
     return _sddmm_plan(crow, col, q, k, lambda plan: plan.attend(q, k, v, alpha=alpha))
 
 
 @_on_devices("solve_triangular")
-def _solve_triangular(crow, col, values, b, lower, unit_diagonal, transpose):
-    n, b = crow.numel() - 1, b.detach()
+def _solve_triangular(counted, crow, col, values, b, lower, unit_diagonal, transpose):
     many = b.shape[1] if b.dim() == 2 else 1
-    make = lambda a: plain.plan_solve_triangular(a, shape=(n, n), lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, right_hand_sides=max(1, many))
-    return _planned("solve_triangular", ((crow, col),), (values,), (lower, unit_diagonal, transpose, many), make, lambda plan: plan(b))
+    return _planned("solve_triangular", crow, col, values, (crow.numel() - 1, lower, unit_diagonal, transpose, many), counted, b)
 
 
 @_on_devices("spgemm")
-def _spgemm(crow_a, col_a, values_a, crow_b, col_b, values_b, rows, inner, cols):
-    make = lambda a, b: plain.plan_spgemm(a, b, shape_a=(rows, inner), shape_b=(inner, cols))
-    crow, col, values = _planned("spgemm", ((crow_a, col_a), (crow_b, col_b)), (values_a, values_b), (rows, inner, cols), make, lambda plan: plan())
+def _spgemm(counted, crow_a, col_a, values_a, crow_b, col_b, values_b, rows, inner, cols):
+    patterns, values = (crow_a, col_a, crow_b, col_b), (values_a, values_b)
+    make = lambda: plain.plan_spgemm((*_pattern(crow_a, col_a), values_a.detach()), (*_pattern(crow_b, col_b), values_b.detach()), shape_a=(rows, inner), shape_b=(inner, cols))
+    key = ("spgemm", values_a.dtype, values_a.device, rows, inner, cols, *(_stamp(t) for t in patterns))
+    entry = _find(key, lambda: _Entry(make(), patterns))
+    with entry.lock:
+        entry.update(values, counted)
+        crow, col, values = entry.plan()
     return crow.to(crow_a.dtype), col.to(col_a.dtype), values
 
 
@@ -252,13 +310,19 @@ _ops = torch.ops.tulle
 class _Calls:
     """The operators by name. Under torch.compile and torch.func, and for tensors of other classes, they are called as they are."""
 
-    def __init__(self) -> None:
-        self._functions: dict[str, Any] = {}
+    spmv: Callable
+    spmm: Callable
+    sddmm: Callable
+    attention: Callable
+    solve_triangular: Callable
+    spgemm: Callable
 
     def add(self, name: str, back: Callable, keep: Callable) -> None:
-        operator = getattr(_ops, name).default
+        operator, counted = getattr(_ops, name).default, _counted[name]
 
         def run(*inputs):
+            if not (torch._C._len_torch_dispatch_stack() or torch._C._autograd._profiler_enabled()):      # modes and profiles see operators
+                return counted(*inputs)
             with torch._C._AutoDispatchBelowAutograd():
                 return operator(*inputs)
 
@@ -270,17 +334,17 @@ class _Calls:
         function = types.new_class(f"tulle_{name}", (torch.autograd.Function,), exec_body=lambda body: body.update(forward=staticmethod(forward), backward=staticmethod(back)))
 
         def call(*inputs):
-            tensors = [t for t in inputs if isinstance(t, torch.Tensor)]
-            if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active() or any(type(t) not in _PLAIN for t in tensors):
+            if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
                 return operator(*inputs)
-            if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
-                return function.apply(*inputs)
-            return run(*inputs)
+            wanted = False
+            for t in inputs:
+                if isinstance(t, torch.Tensor):
+                    if type(t) not in _PLAIN or not (t.is_cuda or t.is_cpu):
+                        return operator(*inputs)
+                    wanted = wanted or t.requires_grad
+            return function.apply(*inputs) if wanted and torch.is_grad_enabled() else run(*inputs)
 
-        self._functions[name] = call
-
-    def __getattr__(self, name: str) -> Any:
-        return self._functions[name]
+        setattr(self, name, call)
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -409,7 +473,8 @@ def _together(*tensors: torch.Tensor, half: bool = True) -> list[torch.Tensor]:
     """All in one type: that of torch.autocast where it is on and the operation has it, else the common one; without `half` no less than float32."""
     kind, dtype = tensors[0].device.type, tensors[0].dtype
     for t in tensors[1:]:
-        dtype = torch.promote_types(dtype, t.dtype)
+        if t.dtype is not dtype:
+            dtype = torch.promote_types(dtype, t.dtype)
     if half and torch.is_autocast_enabled(kind) and dtype != torch.float64:
         dtype = torch.get_autocast_dtype(kind)
     if not half and dtype in _HALF:
@@ -417,15 +482,11 @@ def _together(*tensors: torch.Tensor, half: bool = True) -> list[torch.Tensor]:
     return [t if t.dtype == dtype else t.to(dtype) for t in tensors]
 
 
-def _require(fits: bool, message: str) -> None:
-    if not fits:
-        raise ShapeError(message)
-
-
 def spmv(A: Any, x: torch.Tensor, *, transpose: bool = False) -> torch.Tensor:
     """op(A) x, differentiable in the values of A and in x; float64 and float32 (half precision is computed in float32)."""
     A = as_csr(A)
-    _require(x.dim() == 1 and x.shape[0] == A.shape[0 if transpose else 1], f"x has the shape {tuple(x.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
+    if not (x.dim() == 1 and x.shape[0] == A.shape[0 if transpose else 1]):
+        raise ShapeError(f"x has the shape {tuple(x.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
     values, x = _together(A.values, x, half=False)
     return _call.spmv(A.crow, A.col, values, x, *A.shape, transpose)
 
@@ -447,7 +508,8 @@ def spmm(A: Any, B: torch.Tensor, *, transpose: bool = False) -> torch.Tensor:
     Tensor
     """
     A = as_csr(A)
-    _require(B.dim() == 2 and B.shape[0] == A.shape[0 if transpose else 1], f"B has the shape {tuple(B.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
+    if not (B.dim() == 2 and B.shape[0] == A.shape[0 if transpose else 1]):
+        raise ShapeError(f"B has the shape {tuple(B.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
     values, B = _together(A.values, B)
     return _call.spmm(A.crow, A.col, values, B, *A.shape, transpose)
 
@@ -455,8 +517,8 @@ def spmm(A: Any, B: torch.Tensor, *, transpose: bool = False) -> torch.Tensor:
 def sddmm(A: Any, X: torch.Tensor, Y: torch.Tensor) -> CSR:
     """X Y' at the positions of A, differentiable in X and Y; the values of A are not read."""
     A = as_csr(A)
-    _require(X.dim() == Y.dim() == 2 and X.shape[1] == Y.shape[1] and (X.shape[0], Y.shape[0]) == tuple(A.shape),
-             f"X and Y have the shapes {tuple(X.shape)} and {tuple(Y.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
+    if not (X.dim() == Y.dim() == 2 and X.shape[1] == Y.shape[1] and (X.shape[0], Y.shape[0]) == tuple(A.shape)):
+        raise ShapeError(f"X and Y have the shapes {tuple(X.shape)} and {tuple(Y.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
     X, Y = _together(X, Y)
     return CSR(A.crow, A.col, _call.sddmm(A.crow, A.col, X, Y), A.shape)
 
@@ -464,8 +526,8 @@ def sddmm(A: Any, X: torch.Tensor, Y: torch.Tensor) -> CSR:
 def attention(A: Any, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor, alpha: float | None = None) -> torch.Tensor:
     """softmax(alpha Q K' at the positions of A) V, differentiable in Q, K and V; scores are not stored. alpha: one over the root of Q's columns by default."""
     A = as_csr(A)
-    _require(Q.dim() == K.dim() == V.dim() == 2 and Q.shape[1] == K.shape[1] and (Q.shape[0], K.shape[0]) == tuple(A.shape) and V.shape[0] == K.shape[0],
-             f"Q, K and V have the shapes {tuple(Q.shape)}, {tuple(K.shape)} and {tuple(V.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
+    if not (Q.dim() == K.dim() == V.dim() == 2 and Q.shape[1] == K.shape[1] and (Q.shape[0], K.shape[0]) == tuple(A.shape) and V.shape[0] == K.shape[0]):
+        raise ShapeError(f"Q, K and V have the shapes {tuple(Q.shape)}, {tuple(K.shape)} and {tuple(V.shape)}, but A is {A.shape[0]} x {A.shape[1]}")
     Q, K, V = _together(Q, K, V)
     return _call.attention(A.crow, A.col, Q, K, V, float(alpha) if alpha is not None else 1.0 / max(1, Q.shape[1]) ** 0.5)
 
@@ -473,7 +535,8 @@ def attention(A: Any, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor, alpha: 
 def spgemm(A: Any, B: Any) -> CSR:
     """A B, all sparse, differentiable in the values of A and B. C's pattern has an entry wherever a product falls."""
     A, B = as_csr(A), as_csr(B)
-    _require(A.shape[1] == B.shape[0], f"A is {A.shape[0]} x {A.shape[1]}, but B is {B.shape[0]} x {B.shape[1]}")
+    if not (A.shape[1] == B.shape[0]):
+        raise ShapeError(f"A is {A.shape[0]} x {A.shape[1]}, but B is {B.shape[0]} x {B.shape[1]}")
     a, b = _together(A.values, B.values, half=False)
     return CSR(*_call.spgemm(A.crow, A.col, a, B.crow, B.col, b, A.shape[0], A.shape[1], B.shape[1]), (A.shape[0], B.shape[1]))
 
@@ -481,7 +544,8 @@ def spgemm(A: Any, B: Any) -> CSR:
 def solve_triangular(T: Any, b: torch.Tensor, *, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False) -> torch.Tensor:
     """Solves op(T) x = b for a sparse triangle, differentiable in the values of T and in b (a vector, or a matrix of right-hand sides)."""
     T = as_csr(T)
-    _require(T.shape[0] == T.shape[1] == b.shape[0], f"T is {T.shape[0]} x {T.shape[1]}, and b has {b.shape[0]} rows")
+    if not (T.shape[0] == T.shape[1] == b.shape[0]):
+        raise ShapeError(f"T is {T.shape[0]} x {T.shape[1]}, and b has {b.shape[0]} rows")
     values, b = _together(T.values, b, half=False)
     return _call.solve_triangular(T.crow, T.col, values, b, lower, unit_diagonal, transpose)
 
