@@ -66,7 +66,7 @@ static_assert(PlanOfTeam<spgemm::TeamPlan<double>, CsrView<double>, CsrView<doub
 static_assert(PlanOfTeam<solve::TeamPlan<double>, CsrView<double>>);
 
 static_assert(Movable<mpi::SpmvPlan<double>> && Movable<mpi::SpmmPlan<double>> && Movable<mpi::SpgemmPlan<double>> &&
-              Movable<mpi::AmgPlan<double>>);
+              Movable<mpi::AmgPlan<double>> && Movable<mpi::SolvePlan<double>>);
 
 // One part of a team's work alone has one name.
 static_assert(requires(spmv::TeamPlan<double>& plan) { plan.run_on(0, 1.0, 0.0); });
