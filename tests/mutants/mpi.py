@@ -34,4 +34,6 @@ MUTANTS = [
     mutant("mpi multigrid: Gauss-Seidel on the ranks whose diagonal allows it", "src/mpi/amg_level.cpp", "cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "setup.rows.positive || cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "*MultigridOfLittle/1"),
     mutant("mpi: numbers beyond the last four are not counted in the lowest bin", "src/vector/binned_sum.hpp", "((n - rest) / 2 + rest)", "((n - rest) / 2)", SUMS),
     mutant("mpi: records of ranks beyond the largest power of two are lost", "src/mpi/cluster.cpp", "if (beyond && !records.is_beyond()) combine(mine, beyond->received.data());", "", BITS),
+    mutant("mpi multigrid: vectors of the near null space stand where the first one's entries do", "src/mpi/replicated.cpp", "all.data() + own_ * vectors);", "all.data() + own_);", "*MultigridIsSymmetric/1"),
+    mutant("mpi multigrid: entries in columns of other ranks need not be finite", "src/mpi/amg_level.cpp", "        if (!std::isfinite(sum)) problem[i] = 3;\n", "", "*MultigridOfLittle/1"),
 ]
