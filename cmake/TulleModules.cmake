@@ -196,13 +196,13 @@ function(tulle_link_modules target)
   endif()
 endfunction()
 
-# Sanitizers of test programs: impossible sizes are for tulle to refuse; libraries that are not instrumented are not watched for races.
+# Sanitizers of test programs: impossible sizes are for tulle to refuse; the runtime of OpenMP is not watched for races.
 # A report ends a program with 99, which none of ours returns: 1 is what the command line tool says of a check that failed.
 set(TULLE_SANITIZER_ENVIRONMENT "")
 if(TULLE_SANITIZE)
   set(TULLE_SANITIZER_ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1:exitcode=99" "UBSAN_OPTIONS=print_stacktrace=1"
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.supp:print_suppressions=0"
-    "TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1:halt_on_error=1:atexit_sleep_ms=0")
+    "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/races.supp:allocator_may_return_null=1:halt_on_error=1:atexit_sleep_ms=0")
 endif()
 # Of tests that run many short programs: LeakSanitizer takes three seconds at the end of each. The tests of the library look for leaks.
 list(TRANSFORM TULLE_SANITIZER_ENVIRONMENT REPLACE "^ASAN_OPTIONS=" "ASAN_OPTIONS=detect_leaks=0:" OUTPUT_VARIABLE TULLE_SHORT_PROGRAM_ENVIRONMENT)

@@ -72,9 +72,19 @@ void check_symmetry(const mpi::DistCsr<V>& a, const amg::Options& options, const
     check_symmetry(plan, a, name);
 }
 
+// Equal numbers of whole nodes for all ranks, or any cuts where a node is one unknown.
+template <class V>
+std::vector<mpi::Cuts> cuts_of_nodes(const CsrView<V>& a, int ranks, index_t unknowns)
+{
+    if (unknowns == 1) return cuts_for(a, ranks);
+    mpi::Cuts cuts;
+    for (int r = 0; r <= ranks; ++r) cuts.push_back(mpi::global_t{a.rows} / unknowns * r / ranks * unknowns);
+    return {cuts};
+}
+
 // Matrices that are small, or a cluster of one rank: the hierarchy of one process, with its bits.
 template <class V>
-void check_replicated(const mpi::Cluster& cluster, const char* sentence)
+void check_replicated(const mpi::Cluster& cluster, const char* sentence, const amg::Options& options = {})
 {
     const Context& ctx = cluster.context();
     const Csr<V> whole = io::generate<V>(Context::cpu(1), sentence);
@@ -82,12 +92,12 @@ void check_replicated(const mpi::Cluster& cluster, const char* sentence)
     const auto all_r = numbers<V>(0, whole.rows, 3);
     const Buffer<V> one_r = to_device<V>(ctx, all_r);
     Buffer<V> one_z = to_device<V>(ctx, all_r);
-    const auto one = amg::Plan<V>::make(ctx, there.view());
+    const auto one = amg::Plan<V>::make(ctx, there.view(), options);
     one.apply(one_r.span(), one_z.span());
     const std::vector<V> expected = host_copy(ctx, one_z);
-    for (const mpi::Cuts& cuts : cuts_for(whole.view(), cluster.ranks())) {
+    for (const mpi::Cuts& cuts : cuts_of_nodes(whole.view(), cluster.ranks(), options.unknowns_per_node)) {
         const auto a = mpi::DistCsr<V>::scatter(cluster, whole.view(), 0, cuts);
-        auto plan = mpi::AmgPlan<V>::make(a);
+        auto plan = mpi::AmgPlan<V>::make(a, options);
         mpi::DistVector<V> r(cluster, a.row_cuts()), z(cluster, a.row_cuts());
         r.upload(part(cluster, all_r, a.row_cuts()));
         plan.apply(r.local(), z.local());
@@ -382,6 +392,11 @@ inline void check_amg_refused(const mpi::Cluster& cluster)
     said({}, "row 1599 has a diagonal entry that is not positive");
     bad.value.data()[last] = std::nan("");
     said({}, "row 1599 has an entry that is not finite");
+    bad.value.data()[last] = 4;
+    const auto cuts = mpi::DistCsr<double>::scatter(cluster, bad.view()).row_cuts();
+    const mpi::global_t row = cuts[cuts.size() - 2];  // its first entry is in a column of another rank, if there is one
+    bad.value.data()[bad.row_begin.data()[row]] = std::nan("");
+    said({}, concat("row ", row, " has an entry that is not finite"));
     expect(cluster.sum(0) == 0, "ranks are in step");
     const auto wide = mpi::DistCsr<double>::generate(cluster, "uniform:9,5,2");
     expect(amg_refusal(wide, {}).find("not square") != std::string::npos, "a matrix that is not square");
@@ -417,6 +432,7 @@ void check_multigrid(const mpi::Cluster& cluster, const char* sentence)
     check_symmetry(a, {.coarse_rows = 20, .most_levels = 1}, "one level");
     check_symmetry(a, {.prolongator_damping = 0, .coarse_rows = 20, .most_levels = 3}, "plain aggregation");
     check_replicated<V>(cluster, "stencil5:12");
+    check_replicated<V>(cluster, "stencil5:10", {.coarse_rows = 20, .unknowns_per_node = 2});
 }
 
 inline void check_methods(const mpi::Cluster& cluster, const char* sentence)

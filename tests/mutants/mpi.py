@@ -39,4 +39,6 @@ MUTANTS = [
     mutant("mpi multigrid: a plan works on after values that it refused", "src/mpi/amg.cpp", "s.usable = false;", "s.usable = true;", "*MultigridTakesNewValues/1"),
     mutant("mpi multigrid: rotations are about the mean point of each rank", "src/mpi/amg.cpp", "x.of[c] += y.of[c];", "x.of[c] += 0 * y.of[c];", "*MultigridTakesRigidBodyModes/1"),
     mutant("mpi: new values of a transposed copy come in the order of the messages", "src/mpi/transposed.cpp", "to[place_[k]] = values.entry[k];", "to[k] = values.entry[k];", "*MultigridTakesNewValues/1"),
+    mutant("mpi multigrid: vectors of the near null space stand where the first one's entries do", "src/mpi/replicated.cpp", "all.data() + own_ * vectors);", "all.data() + own_);", "*MultigridIsSymmetric/1"),
+    mutant("mpi multigrid: entries in columns of other ranks need not be finite", "src/mpi/amg_level.cpp", "        if (!std::isfinite(sum)) problem[i] = 3;\n", "", "*MultigridOfLittle/1"),
 ]

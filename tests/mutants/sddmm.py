@@ -34,4 +34,6 @@ MUTANTS = [
     sddmm("strides: cpu, rows of Y in 32 bits", "src/sddmm/cpu/row_dots.hpp", "rows[i] = y.data + columns[i] * y.row;", "rows[i] = y.data + static_cast<index_t>(columns[i] * y.row);", filter="*SddmmLimitsOn*/cpu*", seeds=[1]),
     sddmm("strides: attention, rows of V in 32 bits", "src/sddmm/cuda/attend.cu", "const V* from = v.data + row * v.row + j * v.col;", "const V* from = v.data + static_cast<index_t>(row * v.row + j * v.col);", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
     sddmm("strides: attention, rows of H in 32 bits", "src/sddmm/cuda/attend.cu", "o.h.data[row * o.h.row + j * o.h.col] =", "o.h.data[static_cast<index_t>(row * o.h.row + j * o.h.col)] =", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
+    sddmm("attention: minus infinity is a base", "src/sddmm/cuda/attend.cu", "const S base = largest == minus_infinity<S>() ? S(0) : largest;", "const S base = largest;", filter="*ScoresOfMinusInfinity*/cuda*", seeds=[1]),
+    sddmm("attention: parts of the next row are left before those of this one are joined", "src/sddmm/cuda/attend.cu", "for (int c = 0; c < Runs * run_length; ++c) r.sum[c] += part.sum[c];\n        }\n    __syncthreads();", "for (int c = 0; c < Runs * run_length; ++c) r.sum[c] += part.sum[c];\n        }", filter="*AttentionOn.ScoresMayBeFar*/cuda*", build="sim-tsan", seeds=[1, 2]),
 ]

@@ -96,4 +96,5 @@ MUTANTS = [
     spmm("cpu: no thread takes the shared pieces of rows", "src/spmm/cpu/multiply_rows.cpp", "multiply_pieces(piece, piece + 1);", "multiply_pieces(piece, piece);", filter="*SpmmRowsOn*/cpu*"),
     spmm("narrow: powers beyond float", "src/matrix/narrow.cpp", "lowest_power, highest_power);", "lowest_power, 900);", test="matrix", filter="*NarrowOn.ScalesRowsThatNeedIt/cpu*"),
     spmm("narrow: as many powers as rows where columns are scaled", "src/matrix/narrow.cpp", "by_columns ? a.cols : a.rows, options.scaling);", "a.rows, options.scaling);", test="matrix", filter="*NarrowOn.ScalesColumns*/cpu*"),
+    spmm("strides: pieces of B at any distance", "src/spmm/steps.hpp", "== 0 && step <= max_index;", "== 0;", filter="*WholePieces*/cuda*", build="sim-asan", seeds=[631994100]),
 ]

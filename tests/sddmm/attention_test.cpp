@@ -80,6 +80,27 @@ TEST_P(AttentionOn, ScoresMayBeFarFromZero)
     }
 }
 
+// Scores of minus infinity, as masks have them, weigh nothing: in whole batches before and behind the others, in rows
+// of one warp and of all warps of a block.
+TEST_P(AttentionOn, ScoresOfMinusInfinityWeighNothing)
+{
+    const auto c = ctx();
+    for (const index_t n : {5, 90, 700}) {
+        const auto a = matrix_where<double>(3, n, Values::reals, 4, [](index_t, index_t) { return true; });
+        HostDense<double> q{3, 1, {1, 1, 1}}, k{n, 1, std::vector<double>(static_cast<std::size_t>(n), 0.25)},
+            v = dense<double>(n, 5, Values::reals, 3);
+        const index_t first = n / 5, last = n - n / 5;
+        for (index_t j = 0; j < n; ++j)
+            if (j < first || j >= last) k(j, 0) = -std::numeric_limits<double>::infinity();
+        const auto h = attended<double, double>(c, a, {}, 1, q, k, v, {});
+        for (index_t col = 0; col < 5; ++col) {
+            double mean = 0;
+            for (index_t j = first; j < last; ++j) mean += v(j, col) / (last - first);
+            for (index_t i = 0; i < 3; ++i) EXPECT_NEAR(h(i, col), mean, 1e-12) << n << ", row " << i;
+        }
+    }
+}
+
 TEST_P(AttentionOn, EqualScoresGiveTheMean)
 {
     const auto c = ctx();

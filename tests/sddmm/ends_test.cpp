@@ -27,7 +27,7 @@ void check_ends(const Context& ctx, const HostCsr<double>& in_double, index_t k,
             if (!is_drawn(what, one_in)) continue;
             SCOPED_TRACE(what);
             const Layout layout = form & 1 ? Layout::col_major : Layout::row_major;
-            const index_t gap = form & 2 ? 8 : 0;
+            const index_t gap = form & 2 ? 8 + gap_to_aligned(k) : 0;
             const ExactCsr<V> there(ctx, a, edge, 1);
             const ExactDense<V> x_there(ctx, x, layout, gap, edge, 0), y_there(ctx, y, Layout::row_major, gap, edge, 0);
             const Exact<C> c(ctx, std::vector<C>(a.col.size(), static_cast<C>(3.0)), edge, 1);
@@ -62,11 +62,12 @@ void check_attention_ends(const Context& ctx, index_t length, index_t depth, ind
                v = dense<V>(a.cols, width, Values::reals, 3);
     const HostDense<C> none{a.rows, width, std::vector<C>(q.at.size() / std::size_t(depth) * std::size_t(width))};
     for (int form = 0; form < 2; ++form) {
-        const index_t gap = form * 8;
+        const auto gap = [&](index_t length) { return form * (8 + gap_to_aligned(length)); };
         const ExactCsr<V> there(ctx, a, edge, 1);
-        const ExactDense<V> q_there(ctx, q, Layout::row_major, gap, edge, 0),
-            k_there(ctx, k, Layout::row_major, gap, edge, 0), v_there(ctx, v, Layout::row_major, gap, edge, 0);
-        const ExactDense<C> h_there(ctx, none, Layout::row_major, gap, edge, 0);
+        const ExactDense<V> q_there(ctx, q, Layout::row_major, gap(depth), edge, 0),
+            k_there(ctx, k, Layout::row_major, gap(depth), edge, 0),
+            v_there(ctx, v, Layout::row_major, gap(width), edge, 0);
+        const ExactDense<C> h_there(ctx, none, Layout::row_major, gap(width), edge, 0);
         Plan<V, C>::make(ctx, there.view(), {.k = depth, .scaled = true})
             .attend(Sum<V>(0x1p-15), q_there.of, k_there.of, v_there.of, h_there.of);
         ASSERT_TRUE(is_attended(a, true, 0x1p-15, q, k, v, h_there.take()));

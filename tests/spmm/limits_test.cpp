@@ -147,6 +147,33 @@ TEST_P(SpmmLimitsOn, LinesFourGibibytesApart)
     check_far_apart<Float16>(c, Math::exact, 12);
 }
 
+// Rows of B that are whole pieces and vectors, as tensor cores and the widest loops of a CPU take them; rows of A in
+// threes with the same columns.
+template <class V>
+void check_whole_pieces(const Context& c, Math math, unsigned one_in)
+{
+    const auto a = tulle::test::matrix_of_columns<double>(12, 8, 3, [](index_t i) {
+        return i / 3 == 1 ? std::vector{0, 1, 2, 3, 4, 5, 6, 7} : std::vector{i / 3, 4 + i / 3};
+    });
+    const offset_t limit = (offset_t{1} << 32) / static_cast<offset_t>(sizeof(V));
+    const bool on_gpu = c.backend() == Backend::cuda;
+    for (const offset_t leading : {limit / 2 - 8, limit, limit + 8})
+        check_policies<V>(c, "pieces, lines of " + std::to_string(leading), a, on_gpu ? 8 : 64, leading, false, math,
+                          on_gpu ? one_in : 1);
+}
+
+TEST_P(SpmmLimitsOn, WholePiecesFourGibibytesApart)
+{
+    const RoomToReserve room;
+    const auto c = ctx();
+    if (const std::string why = tulle::test::why_not_reserved(c, std::size_t{110} << 30); !why.empty())
+        GTEST_SKIP() << why;
+    check_whole_pieces<double>(c, Math::exact, 8);
+    check_whole_pieces<float>(c, Math::exact, 8);
+    check_whole_pieces<float>(c, Math::tf32, 16);
+    check_whole_pieces<Float16>(c, Math::exact, 16);
+}
+
 TULLE_ON_BACKENDS(SpmmLimitsOn);
 
 }  // namespace

@@ -9,6 +9,9 @@
 
 namespace tulle::test {
 
+// What makes the leading dimension a multiple of 8: lines are aligned, though the last batch of one is not whole.
+inline index_t gap_to_aligned(index_t length) { return (8 - length % 8) % 8; }
+
 // A dense matrix whose array ends with its last entry.
 template <class V>
 struct ExactDense {

@@ -153,6 +153,33 @@ const Plant shared_used_again("shared_used_again", [](bool broken) {
     return results_of<int>(1, {1, 512}, broken ? used_again<true> : used_again<false>) == std::vector<int>{512};
 });
 
+// The same with structs, which compilers copy by memcpy.
+struct Several {
+    int word[24];
+};
+
+template <bool Broken>
+__global__ void copied_again(int* out)
+{
+    TULLE_SHARED(Several, part, 64);
+    const int t = static_cast<int>(threadIdx.x);
+    int sum = 0;
+    for (int round = 0; round < 3; ++round) {
+        Several mine{};
+        mine.word[t % 24] = 1;
+        part[t] = mine;
+        __syncthreads();
+        const Several other = part[63 - t];
+        sum += other.word[(63 - t) % 24];
+        if (!Broken) __syncthreads();
+    }
+    out[t] = sum;
+}
+
+const Plant structs_used_again("structs_used_again", [](bool broken) {
+    return results_of<int>(64, {1, 64}, broken ? copied_again<true> : copied_again<false>) == std::vector<int>(64, 3);
+});
+
 // Two warps write one word, the same number, long apart: what their lanes do together in between orders nothing between
 // the two.
 template <bool Broken>

@@ -27,6 +27,7 @@ inline constexpr PlantedBug planted_bugs[] = {
     {"shared_off_by_one", asan, "out of bounds"},
     {"shared_increment", tsan, "data race"},
     {"shared_used_again", tsan, "data race"},
+    {"structs_used_again", tsan, "data race"},
     {"warps_write_one_word", tsan, "data race"},
     {"dynamic_shared_too_short", asan, "heap-buffer-overflow"},
     {"shared_wider_than_aligned", asan, "misaligned address"},
