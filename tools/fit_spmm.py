@@ -88,9 +88,9 @@ def whole_time(case, lanes, c):
 
 def shared_time(case, lanes, c, whole):
     width, double = width_of(case["n"]), case["bytes"] == 8
-    steps = max(1, -(-case["longest"] // (lanes // width * (4 if double else 8)))) * (whole["doubles"] if double else 1)
-    return whole["start"] + c["join_in_block" if lanes > 32 else "join_in_warp"] + c["step"] * steps \
-        + whole["block"] * case["rows"] * lanes / 128 * tiles_of(case["n"], width) + whole["byte"] * case["nonzeros"] * case["n"] * case["bytes"]
+    steps = max(1, -(-case["longest"] // (lanes // width * (4 if double else 8)))) * (c["doubles"] if double else 1)
+    return c["start"] + (c["join_in_block"] if lanes > 32 else 0) + c["step"] * steps \
+        + c["block"] * case["rows"] * lanes / 128 * tiles_of(case["n"], width) + whole["byte"] * case["nonzeros"] * case["n"] * case["bytes"]
 
 
 def lines_time(case, lanes, piece, c, whole):

@@ -25,10 +25,11 @@ inline constexpr double start = 1.18, block = 0.00089, byte = 6.8e-8, doubles = 
 inline constexpr StepCosts step = {0.333, 0.253, 0.228};
 }  // namespace whole_rows
 
-// A row for several slices: a step is eight nonzeros a slice, four of doubles. Predicted from the steps above, not
-// measured yet.
+// A row for several slices: a step is eight nonzeros a slice, four of doubles. Fitted to graph times of 242 products
+// (f32 with 8, 32 and 128 columns, f64 with 32; docs/experiments/spmm.md), blocks a little dearer than the fit: where
+// they are more than an H200 holds at once, they cost more.
 namespace shared_rows {
-inline constexpr double step = 0.3, join_in_warp = 0.12, join_in_block = 0.25;
+inline constexpr double start = 0.75, join_in_block = 0.17, step = 0.48, doubles = 0.84, block = 0.0017;
 }  // namespace shared_rows
 
 // Lines: a step is eight nonzeros; then the pieces of the longest row, one after the other.
@@ -67,11 +68,9 @@ inline double time_of_shared_rows(const Features& t, const Limits& limits, int l
     const int width = lanes_of_columns(t.n);
     const offset_t at_once = offset_t{lanes / width} * (t.value_bytes == 8 ? 4 : 8);
     const double steps = static_cast<double>(std::max(offset_t{1}, ceil_div(t.longest, at_once))) *
-                         (t.value_bytes == 8 ? whole_rows::doubles : 1);
-    const double work =
-        whole_rows::block * blocks_of_rows(t, t.rows, lanes, width) + whole_rows::byte * bytes_asked_for(t);
-    return whole_rows::start + (lanes > 32 ? costs::join_in_block : costs::join_in_warp) + costs::step * steps +
-           work * share_of(limits);
+                         (t.value_bytes == 8 ? costs::doubles : 1);
+    const double work = costs::block * blocks_of_rows(t, t.rows, lanes, width) + whole_rows::byte * bytes_asked_for(t);
+    return costs::start + (lanes > 32 ? costs::join_in_block : 0) + costs::step * steps + work * share_of(limits);
 }
 
 inline double time_of_lines(const Features& t, const Limits& limits, int lanes, int piece)
@@ -92,8 +91,7 @@ inline double time_of_lines(const Features& t, const Limits& limits, int lanes, 
 inline double time_of_rows(const Features& t, const Limits& limits, int lanes, int piece)
 {
     if (piece > 0) return time_of_lines(t, limits, lanes, piece);
-    return lanes > lanes_of_columns(t.n) ? time_of_shared_rows(t, limits, lanes)
-                                         : time_of_whole_rows(t, limits, lanes);
+    return lanes > lanes_of_columns(t.n) ? time_of_shared_rows(t, limits, lanes) : time_of_whole_rows(t, limits, lanes);
 }
 
 }  // namespace tulle::inline TULLE_ABI::spmm

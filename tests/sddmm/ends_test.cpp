@@ -62,7 +62,7 @@ void check_attention_ends(const Context& ctx, index_t length, index_t depth, ind
                v = dense<V>(a.cols, width, Values::reals, 3);
     const HostDense<C> none{a.rows, width, std::vector<C>(q.at.size() / std::size_t(depth) * std::size_t(width))};
     for (int form = 0; form < 2; ++form) {
-        const auto gap = [&](index_t length) { return form * (8 + gap_to_aligned(length)); };
+        const auto gap = [&](index_t row) { return form * (8 + gap_to_aligned(row)); };
         const ExactCsr<V> there(ctx, a, edge, 1);
         const ExactDense<V> q_there(ctx, q, Layout::row_major, gap(depth), edge, 0),
             k_there(ctx, k, Layout::row_major, gap(depth), edge, 0),

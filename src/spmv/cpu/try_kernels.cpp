@@ -17,6 +17,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -31,8 +32,9 @@ constexpr int parts = 8, far_parts = 32;             // 32: 6 MB
 constexpr offset_t worth_trying = 2 * parts * 4096;  // smaller parts are done before a clock has told
 constexpr std::size_t row_kernels = RowCosts::lanes.size();
 constexpr offset_t beyond_caches = far_parts * most_steps;  // the second cache of a core has 2 MB at most
-constexpr offset_t worth_trying_whole = 16384;
-constexpr int runs_of_whole = 5;
+// As a whole: from this on, and up to what the second cache of a core holds. Slices of less are slow on several
+// threads.
+constexpr offset_t worth_trying_whole = 16384, most_of_whole = 4 * worth_trying;
 
 // Reads what a product of these rows reads, so that it is in the cache.
 template <class V, class M>
@@ -117,13 +119,12 @@ KernelTrial seconds_of(const CsrView<M>& a, prim::MergePoint from, prim::MergePo
 }
 
 // Nanoseconds a step, from the three quarters of the parts that took least.
-template <std::size_t N>
-double cost_of_parts(std::array<double, N> seconds, offset_t part_steps)
+double cost_of_parts(std::span<double> seconds, offset_t part_steps)
 {
-    constexpr std::size_t that_count = N * 3 / 4;
+    const auto that_count = static_cast<offset_t>(seconds.size() * 3 / 4);
     std::sort(seconds.begin(), seconds.end());
     const double sum = std::accumulate(seconds.begin(), seconds.begin() + that_count, 0.0);
-    return sum / static_cast<double>(offset_t{that_count} * part_steps) * 1e9;
+    return sum / static_cast<double>(that_count * part_steps) * 1e9;
 }
 
 // Whole rows of about `steps` steps from `step` on.
@@ -191,37 +192,41 @@ template <class V, class M>
 KernelTrial costs_of_whole(const CsrView<M>& a, Slices slices, const Vectors<V>& v)
 {
     const prim::MergePoint from{0, a.row_begin[0]}, to{a.rows, a.row_begin[a.rows]};
+    const int runs = a.rows + a.nonzeros < worth_trying ? 5 : 3;
     const auto least_of_runs = [&](const auto& seconds_of_run) {
         double least = RowCosts::never;
-        for (int run = 0; run < runs_of_whole; ++run) least = std::min(least, seconds_of_run());
+        for (int run = 0; run < runs; ++run) least = std::min(least, seconds_of_run());
         return least / static_cast<double>(a.rows + a.nonzeros) * 1e9;
     };
     KernelTrial costs;
     for (std::size_t lane = 0; lane < row_kernels; ++lane)
         costs.rows[lane] = least_of_runs([&] { return seconds_of_lanes(a, from, to, RowCosts::lanes[lane], v); });
-    if (slices == Slices::none || !has_gathers()) return costs;
+    if (slices == Slices::none || !has_gathers() || a.rows + a.nonzeros < worth_trying) return costs;
     const SlicesOfPart<V, M> sliced(a, from, to, slices == Slices::sorted, v);
     if (!sliced.are_padded()) costs.sell = least_of_runs([&] { return sliced.seconds(); });
     return costs;
 }
 
-// Costs on parts in a cache; nothing where a part is inside a very long row.
+// Costs on parts in a cache, of which those inside a very long row are left out; nothing where these are most.
 template <class V, class M>
 KernelTrial costs_in_cache(const CsrView<M>& a, Slices slices, const Vectors<V>& v)
 {
     const offset_t work = a.rows + a.nonzeros, part_steps = std::min(most_steps, work / (2 * parts));
     std::array<std::array<double, parts>, row_kernels> seconds;
     std::array<double, parts> of_slices;
-    for (std::size_t k = 0; k < parts; ++k) {
-        const Part part = part_at(a, (work - part_steps) / parts * static_cast<offset_t>(k), part_steps);
-        if (part.in_long_row) return {};
-        const KernelTrial tried = seconds_of(a, part.from, part.to, k, slices, v);
-        for (std::size_t lane = 0; lane < row_kernels; ++lane) seconds[lane][k] = tried.rows[lane];
-        of_slices[k] = tried.sell;
+    std::size_t n = 0;
+    for (offset_t k = 0; k < parts; ++k) {
+        const Part part = part_at(a, (work - part_steps) / parts * k, part_steps);
+        if (part.in_long_row) continue;
+        const KernelTrial tried = seconds_of(a, part.from, part.to, n, slices, v);
+        for (std::size_t lane = 0; lane < row_kernels; ++lane) seconds[lane][n] = tried.rows[lane];
+        of_slices[n++] = tried.sell;
     }
+    if (n < parts / 2) return {};
     KernelTrial costs;
-    for (std::size_t lane = 0; lane < row_kernels; ++lane) costs.rows[lane] = cost_of_parts(seconds[lane], part_steps);
-    costs.sell = cost_of_parts(of_slices, part_steps);
+    for (std::size_t lane = 0; lane < row_kernels; ++lane)
+        costs.rows[lane] = cost_of_parts({seconds[lane].data(), n}, part_steps);
+    costs.sell = cost_of_parts({of_slices.data(), n}, part_steps);
     return costs;
 }
 
@@ -240,13 +245,14 @@ KernelTrial costs_on_parts(const CsrView<M>& a, Slices slices, const Vectors<V>&
 }
 
 template <class V, class M>
-KernelTrial try_on(const CpuQueue& q, const CsrView<M>& a, Slices slices)
+KernelTrial try_on(const CpuQueue& q, const CsrView<M>& a, Slices slices, bool whole)
 {
     Buffer<V> x(q, a.cols), y(q, a.rows);
     std::fill_n(x.data(), a.cols, V(1));
     std::fill_n(y.data(), a.rows, V(0));  // so that no kernel pays for pages that the system has yet to find
     const Vectors<V> v{V(1), x.data(), V(0), y.data()};
-    return a.rows + a.nonzeros < worth_trying ? costs_of_whole(a, slices, v) : costs_on_parts(a, slices, v);
+    const bool at_once = whole && a.rows + a.nonzeros < most_of_whole;
+    return at_once ? costs_of_whole(a, slices, v) : costs_on_parts(a, slices, v);
 }
 
 // A number for the types, the slices and the pattern, from 256 of its rows: two patterns with the same number share a
@@ -298,7 +304,7 @@ KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices, b
     if (a.rows + a.nonzeros < (whole ? worth_trying_whole : worth_trying) || !may_calibrate()) return {};
     const std::uint64_t pattern = fingerprint<V>(a, slices);
     const std::optional<KernelTrial> known = trials.find(pattern);
-    return known ? *known : trials.keep(pattern, try_on<V>(q, a, slices));
+    return known ? *known : trials.keep(pattern, try_on<V>(q, a, slices, whole));
 }
 
 template KernelTrial try_kernels<float>(const CpuQueue&, const CsrView<float>&, Slices, bool);
