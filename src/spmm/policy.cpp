@@ -157,7 +157,7 @@ bool can_be_shape(const Features& t, const Limits& limits, const RowShape& shape
 }
 
 // By the thresholds above, unless another shape is predicted to take so much less time.
-constexpr double worth_changing = 0.85;
+constexpr double worth_changing = 0.9;
 RowShape shape_of_rows(const Features& t, const Limits& limits)
 {
     const int piece = piece_for(t, limits);
