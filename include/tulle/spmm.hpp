@@ -255,7 +255,7 @@ struct Options {
     /// by the row lengths. If set, nearly dense matrices of float (Math::exact) and double are multiplied by rows too.
     std::optional<int> piece = {};
     /// With `piece`: lanes of a row (Policy::lanes), which decide in which order a row is summed where there are more
-    /// than its columns fill; none: as many as these fill.
+    /// than its columns fill; none: as many as these fill. A ValueError without `piece`.
     std::optional<int> lanes = {};
     /// Tiles: those with more than this fraction of nonzeros are dense; none: what costs least, panel by panel.
     std::optional<double> delta = {};

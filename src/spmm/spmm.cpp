@@ -219,6 +219,8 @@ std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& given, co
     if (options.force) check_policy(*options.force, s->features, s->limits);
     else if (wants_cost(s->features, s->limits) && (s->features.tensor || !options.piece)) consider_orders(*s);
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->features, s->limits);
+    require<ValueError>(options.piece || !options.lanes, "lanes are given without a length of segments",
+                        "give Options::piece too; 0: whole rows");
     if (options.piece && !options.force) take_piece(*s, *options.piece);
     s->rule = rule_of(*s);
     prepare(*s);

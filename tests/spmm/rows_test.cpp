@@ -183,8 +183,12 @@ TEST_P(SpmmRowsOn, TakeTheCallersLines)
                   .piece,
               0)
         << "a forced policy is taken as it is";
+    EXPECT_THROW(Plan<float>::make(c, there.view(), {.lanes = 32}), ValueError) << "lanes without a piece";
     if (!gpu) return;
     EXPECT_EQ(Plan<float>::make(c, there.view(), {.piece = 0}).policy().lanes, 8) << "as any other rows in a team";
+    EXPECT_EQ(Plan<float>::make(c, there.view(), {.piece = 0, .lanes = 128}).policy().lanes, 128);
+    EXPECT_THROW(Plan<float>::make(c, there.view(), {.piece = 0, .lanes = 7}), ValueError);
+    EXPECT_THROW(Plan<float>::make(c, there.view(), {.piece = 32, .lanes = 128}), ValueError) << "no lines of a block";
     EXPECT_THROW(Plan<float>::make(c, there.view(), {.piece = 40}), ValueError);
 }
 

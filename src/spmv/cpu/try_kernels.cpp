@@ -35,6 +35,7 @@ constexpr offset_t beyond_caches = far_parts * most_steps;  // the second cache 
 // As a whole: from this on, and up to what the second cache of a core holds. Slices of less are slow on several
 // threads.
 constexpr offset_t worth_trying_whole = 16384, most_of_whole = 4 * worth_trying;
+constexpr int runs_of_small = 5, runs_of_whole = 3;  // small: less than is tried in parts
 
 // Reads what a product of these rows reads, so that it is in the cache.
 template <class V, class M>
@@ -192,7 +193,8 @@ template <class V, class M>
 KernelTrial costs_of_whole(const CsrView<M>& a, Slices slices, const Vectors<V>& v)
 {
     const prim::MergePoint from{0, a.row_begin[0]}, to{a.rows, a.row_begin[a.rows]};
-    const int runs = a.rows + a.nonzeros < worth_trying ? 5 : 3;
+    const bool small = a.rows + a.nonzeros < worth_trying;
+    const int runs = small ? runs_of_small : runs_of_whole;
     const auto least_of_runs = [&](const auto& seconds_of_run) {
         double least = RowCosts::never;
         for (int run = 0; run < runs; ++run) least = std::min(least, seconds_of_run());
@@ -201,7 +203,7 @@ KernelTrial costs_of_whole(const CsrView<M>& a, Slices slices, const Vectors<V>&
     KernelTrial costs;
     for (std::size_t lane = 0; lane < row_kernels; ++lane)
         costs.rows[lane] = least_of_runs([&] { return seconds_of_lanes(a, from, to, RowCosts::lanes[lane], v); });
-    if (slices == Slices::none || !has_gathers() || a.rows + a.nonzeros < worth_trying) return costs;
+    if (slices == Slices::none || !has_gathers() || small) return costs;
     const SlicesOfPart<V, M> sliced(a, from, to, slices == Slices::sorted, v);
     if (!sliced.are_padded()) costs.sell = least_of_runs([&] { return sliced.seconds(); });
     return costs;
