@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "bench/baselines/cuda_type.hpp"
 #include "bench/baselines/spmm.hpp"
 #include "bench/cuda/check.hpp"
 
@@ -23,12 +24,6 @@ static void check(cublasStatus_t status, const char* file = __builtin_FILE(), in
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{4} << 30;
-
-template <class V>
-constexpr cudaDataType cuda_type = std::is_same_v<V, Float16>    ? CUDA_R_16F
-                                   : std::is_same_v<V, Bfloat16> ? CUDA_R_16BF
-                                   : sizeof(V) == 4              ? CUDA_R_32F
-                                                                 : CUDA_R_64F;
 
 struct HandleEnd {
     void operator()(cublasContext* handle) const { (void)cublasDestroy(handle); }

@@ -2,41 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cuSPARSE: its SDDMM with CSR, Y as a transposed matrix with contiguous rows, or as one with contiguous columns: the
 // same array. Offsets are 32 bits wide, as in the other baselines. Numbers of 16 bits have sums and c in f32.
-#include <cusparse.h>
-
 #include <memory>
 #include <type_traits>
 
+#include "bench/baselines/cusparse.hpp"
 #include "bench/baselines/sddmm.hpp"
 #include "bench/baselines/sparse_formats.hpp"
-#include "bench/cuda/check.hpp"
 
 namespace tulle::bench {
 
-// Beside check(cudaError_t), in the same namespace, so that neither hides the other.
-static void check(cusparseStatus_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-{
-    if (status != CUSPARSE_STATUS_SUCCESS)
-        throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
-}
-
 namespace {
-
-template <class V>
-constexpr cudaDataType cuda_type = std::is_same_v<V, Float16>    ? CUDA_R_16F
-                                   : std::is_same_v<V, Bfloat16> ? CUDA_R_16BF
-                                   : sizeof(V) == 4              ? CUDA_R_32F
-                                                                 : CUDA_R_64F;
-
-// Frees what a cusparseCreate… call made.
-template <auto Destroy>
-struct Destroyer {
-    template <class T>
-    void operator()(T* object) const
-    {
-        (void)Destroy(object);
-    }
-};
 
 template <class V>
 class CusparseSddmm {
@@ -50,18 +25,14 @@ public:
 
     Prepared prepare()
     {
-        check(cudaSetDevice(q_.device));
-        cusparseHandle_t handle = nullptr;
-        check(cusparseCreate(&handle));
-        handle_.reset(handle);
-        check(cusparseSetStream(handle, q_.stream));
+        handle_ = open_cusparse(q_);
         require<ValueError>(problem_.host.nonzeros() <= max_index, "more nonzeros than 32-bit offsets can count");
         describe();
         std::size_t bytes = 0;
-        check(cusparseSDDMM_bufferSize(handle, none_, op_y_, &one_, x_.get(), y_.get(), &zero_, c_.get(),
+        check(cusparseSDDMM_bufferSize(handle_.get(), none_, op_y_, &one_, x_.get(), y_.get(), &zero_, c_.get(),
                                        cuda_type<Result>, CUSPARSE_SDDMM_ALG_DEFAULT, &bytes));
         work_ = Buffer<unsigned char>(q_, static_cast<offset_t>(bytes));
-        check(cusparseSDDMM_preprocess(handle, none_, op_y_, &one_, x_.get(), y_.get(), &zero_, c_.get(),
+        check(cusparseSDDMM_preprocess(handle_.get(), none_, op_y_, &one_, x_.get(), y_.get(), &zero_, c_.get(),
                                        cuda_type<Result>, CUSPARSE_SDDMM_ALG_DEFAULT, work_.data()));
         return {"", begin_.bytes() + work_.bytes()};
     }
@@ -102,7 +73,7 @@ private:
     CudaQueue q_;
     cusparseOperation_t op_y_;
     bool by_columns_;
-    std::unique_ptr<cusparseContext, Destroyer<cusparseDestroy>> handle_;
+    CusparseHandle handle_;
     Buffer<index_t> begin_;
     Buffer<unsigned char> work_;
     std::unique_ptr<cusparseSpMatDescr, Destroyer<cusparseDestroySpMat>> c_;

@@ -3,38 +3,18 @@
 // cuSPARSE: SpGEMM with its default algorithm and the two that need less memory, and SpGEMMreuse, whose last step
 // computes the values of a C that is already there. Buffers come from the context's memory, so they are as fast to get,
 // and counted, as ours. Offsets are 32 bits wide.
-#include <cusparse.h>
-
 #include <array>
 #include <memory>
 
+#include "bench/baselines/cusparse.hpp"
 #include "bench/baselines/spgemm.hpp"
-#include "bench/cuda/check.hpp"
 
 namespace tulle::bench {
 
-// Beside check(cudaError_t), in the same namespace, so that neither hides the other.
-static void check(cusparseStatus_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-{
-    if (status != CUSPARSE_STATUS_SUCCESS)
-        throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
-}
-
 namespace {
 
-template <class V>
-constexpr cudaDataType cuda_type = sizeof(V) == 4 ? CUDA_R_32F : CUDA_R_64F;
 constexpr auto none = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
-template <auto Destroy>
-struct Destroyer {
-    template <class T>
-    void operator()(T* object) const
-    {
-        (void)Destroy(object);
-    }
-};
-using HandleOwner = std::unique_ptr<cusparseContext, Destroyer<cusparseDestroy>>;
 using MatrixOwner = std::unique_ptr<cusparseSpMatDescr, Destroyer<cusparseDestroySpMat>>;
 using ProductOwner = std::unique_ptr<cusparseSpGEMMDescr, Destroyer<cusparseSpGEMM_destroyDescr>>;
 
@@ -56,11 +36,7 @@ public:
           algorithm_(algorithm)
     {
         require<ValueError>(problem.nonzeros() <= max_index, "more nonzeros than 32-bit offsets can count");
-        check(cudaSetDevice(q.device));
-        cusparseHandle_t handle = nullptr;
-        check(cusparseCreate(&handle));
-        handle_.reset(handle);
-        check(cusparseSetStream(handle, q.stream));
+        handle_ = open_cusparse(q);
         const auto h = problem.host.view();
         const std::vector<int> begin(h.row_begin, h.row_begin + h.rows + 1);
         begin_ = to_queue(q, begin.data(), static_cast<offset_t>(begin.size()));
@@ -193,7 +169,7 @@ private:
     SpgemmProblem<V>& problem_;
     CudaQueue q_;
     cusparseSpGEMMAlg_t algorithm_;
-    HandleOwner handle_;
+    CusparseHandle handle_;
     Buffer<int> begin_;
     MatrixOwner a_;
     Result<V> c_;

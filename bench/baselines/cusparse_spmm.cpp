@@ -3,25 +3,16 @@
 // cuSPARSE: its algorithms for C = A B with CSR, and Blocked-ELL on tensor cores; rows of B and C contiguous. Matrices
 // are converted on the host before the clock runs; offsets are 32 bits wide, since cuSPARSE refuses 64-bit offsets
 // beside 32-bit columns. Numbers of 16 bits have sums and C in f32.
-#include <cusparse.h>
-
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <type_traits>
 
+#include "bench/baselines/cusparse.hpp"
 #include "bench/baselines/sparse_formats.hpp"
 #include "bench/baselines/spmm.hpp"
-#include "bench/cuda/check.hpp"
 
 namespace tulle::bench {
-
-// Beside check(cudaError_t), in the same namespace, so that neither hides the other.
-static void check(cusparseStatus_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-{
-    if (status != CUSPARSE_STATUS_SUCCESS)
-        throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
-}
 
 namespace {
 
@@ -45,22 +36,6 @@ constexpr auto index32 = CUSPARSE_INDEX_32I;
 constexpr auto base0 = CUSPARSE_INDEX_BASE_ZERO;
 
 template <class V>
-constexpr cudaDataType cuda_type = std::is_same_v<V, Float16>    ? CUDA_R_16F
-                                   : std::is_same_v<V, Bfloat16> ? CUDA_R_16BF
-                                   : sizeof(V) == 4              ? CUDA_R_32F
-                                                                 : CUDA_R_64F;
-
-// Frees what a cusparseCreate… call made.
-template <auto Destroy>
-struct Destroyer {
-    template <class T>
-    void operator()(T* object) const
-    {
-        (void)Destroy(object);
-    }
-};
-
-template <class V>
 class CusparseSpmm {
 public:
     CusparseSpmm(SpmmProblem<V>& problem, const CudaQueue& q, Variant variant)
@@ -71,11 +46,7 @@ public:
 
     Prepared prepare()
     {
-        check(cudaSetDevice(q_.device));
-        cusparseHandle_t handle = nullptr;
-        check(cusparseCreate(&handle));
-        handle_.reset(handle);
-        check(cusparseSetStream(handle, q_.stream));
+        handle_ = open_cusparse(q_);
         require<ValueError>(problem_.host.nonzeros() <= max_index, "more nonzeros than 32-bit offsets can count");
         if (variant_.block > 0) convert_blocks();
         else convert_csr();
@@ -89,11 +60,11 @@ public:
         c_ = c;
         c_owner_.reset(c);
         std::size_t bytes = 0;
-        check(cusparseSpMM_bufferSize(handle, none_, none_, &one_, matrix_.get(), b_.get(), &zero_, c_,
+        check(cusparseSpMM_bufferSize(handle_.get(), none_, none_, &one_, matrix_.get(), b_.get(), &zero_, c_,
                                       cuda_type<Result>, variant_.algorithm, &bytes));
         work_ = Buffer<unsigned char>(q_, static_cast<offset_t>(bytes));
         if (variant_.block == 0)
-            check(cusparseSpMM_preprocess(handle, none_, none_, &one_, matrix_.get(), b_.get(), &zero_, c_,
+            check(cusparseSpMM_preprocess(handle_.get(), none_, none_, &one_, matrix_.get(), b_.get(), &zero_, c_,
                                           cuda_type<Result>, variant_.algorithm, work_.data()));
         return {"", begin_.bytes() + index_.bytes() + value_.bytes() + work_.bytes()};
     }
@@ -180,7 +151,7 @@ private:
     SpmmProblem<V>& problem_;
     CudaQueue q_;
     Variant variant_;
-    std::unique_ptr<cusparseContext, Destroyer<cusparseDestroy>> handle_;
+    CusparseHandle handle_;
     Buffer<index_t> begin_, index_;
     Buffer<V> value_;
     Buffer<unsigned char> work_;

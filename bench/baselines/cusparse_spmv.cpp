@@ -3,24 +3,15 @@
 // cuSPARSE: every format and algorithm it offers for y = A x, so that "the best of cuSPARSE" is what it says. Matrices
 // are converted on the host before the clock runs; offsets are 32 bits wide, since cuSPARSE refuses 64-bit offsets
 // beside 32-bit columns.
-#include <cusparse.h>
-
 #include <array>
 #include <memory>
 
+#include "bench/baselines/cusparse.hpp"
 #include "bench/baselines/sparse_formats.hpp"
 #include "bench/baselines/spmv.hpp"
-#include "bench/cuda/check.hpp"
 #include "tulle/trace.hpp"
 
 namespace tulle::bench {
-
-// Beside check(cudaError_t), in the same namespace, so that neither hides the other.
-static void check(cusparseStatus_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-{
-    if (status != CUSPARSE_STATUS_SUCCESS)
-        throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
-}
 
 namespace {
 
@@ -55,33 +46,16 @@ constexpr std::array variants{
 constexpr double least_block_fill = 0.7;
 constexpr double most_slice_padding = 16.0;
 
-template <class V>
-constexpr cudaDataType cuda_type = sizeof(V) == 4 ? CUDA_R_32F : CUDA_R_64F;
 constexpr auto index32 = CUSPARSE_INDEX_32I;
 constexpr auto base0 = CUSPARSE_INDEX_BASE_ZERO;
 
-// Frees what a cusparseCreate… call made.
-template <auto Destroy>
-struct Destroyer {
-    template <class T>
-    void operator()(T* object) const
-    {
-        (void)Destroy(object);
-    }
-};
-using HandleOwner = std::unique_ptr<cusparseContext, Destroyer<cusparseDestroy>>;
 using MatrixOwner = std::unique_ptr<const cusparseSpMatDescr, Destroyer<cusparseDestroySpMat>>;
 using VectorOwner = std::unique_ptr<const cusparseDnVecDescr, Destroyer<cusparseDestroyDnVec>>;
 
-HandleOwner make_handle(const CudaQueue& q)
+CusparseHandle make_handle(const CudaQueue& q)
 {
     const trace::Phase phase{"handle"};
-    check(cudaSetDevice(q.device));
-    cusparseHandle_t handle = nullptr;
-    check(cusparseCreate(&handle));
-    HandleOwner owner(handle);
-    check(cusparseSetStream(handle, q.stream));
-    return owner;
+    return open_cusparse(q);
 }
 
 std::string version_of(cusparseHandle_t handle)
@@ -237,7 +211,7 @@ private:
     SpmvProblem<V>& problem_;
     CudaQueue q_;
     Variant variant_;
-    HandleOwner handle_;
+    CusparseHandle handle_;
     Buffer<index_t> begin_, index_;
     Buffer<V> value_;
     Buffer<unsigned char> work_;

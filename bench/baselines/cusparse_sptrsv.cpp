@@ -2,28 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cuSPARSE: SpSV for one right-hand side, SpSM for many, both row-major and, on copies of its own, column-major.
 // Analysis is the preparation.
-#include <cusparse.h>
-
 #include <memory>
 #include <utility>
 
+#include "bench/baselines/cusparse.hpp"
 #include "bench/baselines/sparse_formats.hpp"
 #include "bench/baselines/sptrsv.hpp"
-#include "bench/cuda/check.hpp"
 #include "tulle/trace.hpp"
 
 namespace tulle::bench {
 
-static void check(cusparseStatus_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-{
-    if (status != CUSPARSE_STATUS_SUCCESS)
-        throw DeviceError(concat(file, ":", line, ": ", cusparseGetErrorString(status)));
-}
-
 namespace {
-
-template <class V>
-constexpr cudaDataType cuda_type = sizeof(V) == 4 ? CUDA_R_32F : CUDA_R_64F;
 
 // Handle, matrix and work space; freed in the other order.
 template <class V>
@@ -44,7 +33,6 @@ public:
         if (b_matrix_) (void)cusparseDestroyDnMat(b_matrix_);
         if (x_matrix_) (void)cusparseDestroyDnMat(x_matrix_);
         if (matrix_) (void)cusparseDestroySpMat(matrix_);
-        if (handle_) (void)cusparseDestroy(handle_);
     }
 
     Prepared prepare()
@@ -61,10 +49,10 @@ public:
     void run()
     {
         if (problem_.sides == 1)
-            check(cusparseSpSV_solve(handle_, none_, &one_, matrix_, b_vector_, x_vector_, cuda_type<V>,
+            check(cusparseSpSV_solve(handle_.get(), none_, &one_, matrix_, b_vector_, x_vector_, cuda_type<V>,
                                      CUSPARSE_SPSV_ALG_DEFAULT, spsv_));
         else
-            check(cusparseSpSM_solve(handle_, none_, none_, &one_, matrix_, b_matrix_, x_matrix_, cuda_type<V>,
+            check(cusparseSpSM_solve(handle_.get(), none_, none_, &one_, matrix_, b_matrix_, x_matrix_, cuda_type<V>,
                                      CUSPARSE_SPSM_ALG_DEFAULT, spsm_));
     }
 
@@ -92,9 +80,7 @@ private:
         const trace::Phase phase{"describe"};
         const CsrView<V> a = problem_.a;
         require<ValueError>(a.nonzeros <= max_index, "more nonzeros than 32-bit offsets can count");
-        check(cudaSetDevice(q_.device));
-        check(cusparseCreate(&handle_));
-        check(cusparseSetStream(handle_, q_.stream));
+        handle_ = open_cusparse(q_);
         const std::vector<index_t> begin = narrowed(std::as_const(problem_.host.row_begin).span());
         begin_ = to_queue(q_, begin.data(), std::ssize(begin));
         check(cusparseCreateCsr(&matrix_, a.rows, a.cols, a.nonzeros, begin_.data(), const_cast<index_t*>(a.col),
@@ -133,10 +119,10 @@ private:
     {
         std::size_t bytes = 0;
         check(cusparseSpSV_createDescr(&spsv_));
-        check(cusparseSpSV_bufferSize(handle_, none_, &one_, matrix_, b_vector_, x_vector_, cuda_type<V>,
+        check(cusparseSpSV_bufferSize(handle_.get(), none_, &one_, matrix_, b_vector_, x_vector_, cuda_type<V>,
                                       CUSPARSE_SPSV_ALG_DEFAULT, spsv_, &bytes));
         work_ = Buffer<unsigned char>(q_, static_cast<offset_t>(bytes));
-        check(cusparseSpSV_analysis(handle_, none_, &one_, matrix_, b_vector_, x_vector_, cuda_type<V>,
+        check(cusparseSpSV_analysis(handle_.get(), none_, &one_, matrix_, b_vector_, x_vector_, cuda_type<V>,
                                     CUSPARSE_SPSV_ALG_DEFAULT, spsv_, work_.data()));
     }
 
@@ -144,10 +130,10 @@ private:
     {
         std::size_t bytes = 0;
         check(cusparseSpSM_createDescr(&spsm_));
-        check(cusparseSpSM_bufferSize(handle_, none_, none_, &one_, matrix_, b_matrix_, x_matrix_, cuda_type<V>,
+        check(cusparseSpSM_bufferSize(handle_.get(), none_, none_, &one_, matrix_, b_matrix_, x_matrix_, cuda_type<V>,
                                       CUSPARSE_SPSM_ALG_DEFAULT, spsm_, &bytes));
         work_ = Buffer<unsigned char>(q_, static_cast<offset_t>(bytes));
-        check(cusparseSpSM_analysis(handle_, none_, none_, &one_, matrix_, b_matrix_, x_matrix_, cuda_type<V>,
+        check(cusparseSpSM_analysis(handle_.get(), none_, none_, &one_, matrix_, b_matrix_, x_matrix_, cuda_type<V>,
                                     CUSPARSE_SPSM_ALG_DEFAULT, spsm_, work_.data()));
     }
 
@@ -157,7 +143,7 @@ private:
     SptrsvProblem<V>& problem_;
     CudaQueue q_;
     bool columns_;  // right-hand sides column after column, in arrays of our own
-    cusparseHandle_t handle_ = nullptr;
+    CusparseHandle handle_;
     cusparseSpMatDescr_t matrix_ = nullptr;
     cusparseDnVecDescr_t b_vector_ = nullptr, x_vector_ = nullptr;
     cusparseDnMatDescr_t b_matrix_ = nullptr, x_matrix_ = nullptr;
