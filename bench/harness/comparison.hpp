@@ -8,15 +8,18 @@
 #include <exception>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/harness/contender.hpp"
 #include "bench/harness/exit_code.hpp"
+#include "bench/harness/machine.hpp"
 #include "bench/harness/measure.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/harness/suite.hpp"
 #include "bench/operations/roofline.hpp"
 #include "tulle/context.hpp"
+#include "tulle/csr.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 
@@ -39,6 +42,29 @@ inline bool is_named(const std::string& name, const std::vector<std::string>& pa
 {
     return std::any_of(parts.begin(), parts.end(),
                        [&](const std::string& part) { return part == "all" || name.find(part) != std::string::npos; });
+}
+
+// Whether a baseline is among those to compare with.
+inline bool is_among(const std::vector<std::string>& against, const char* name)
+{
+    return std::find(against.begin(), against.end(), name) != against.end();
+}
+
+// The result of a matrix on a backend, without entries. `bytes` are the compulsory ones.
+template <class V>
+MatrixResult make_result(const Context& ctx, std::string operation, const Case& which, const Csr<V>& matrix,
+                         const std::string& type, std::size_t bytes, double memory_bandwidth)
+{
+    return {std::move(operation),
+            which.name,
+            matrix.rows,
+            matrix.cols,
+            matrix.nonzeros(),
+            type,
+            ctx.backend() == Backend::cpu ? "cpu" : "cuda",
+            device_name(ctx),
+            bytes,
+            memory_bandwidth};
 }
 
 template <class Options>

@@ -4,13 +4,11 @@
 // right are timed in turn. Our calls are whole ones: they check the graph and prepare what they need.
 #include "bench/operations/graph.hpp"
 
-#include <algorithm>
 #include <memory>
 
 #include "bench/baselines/graph.hpp"
 #include "bench/build.hpp"
 #include "bench/harness/comparison.hpp"
-#include "bench/harness/machine.hpp"
 #include "tulle/graph.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/spmv.hpp"
@@ -106,16 +104,8 @@ std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, cons
     std::vector<MatrixResult> results;
     for (const std::string& algorithm : options.algorithms) {
         const Values want = problem.expected(algorithm);
-        MatrixResult result{concat("graph ", algorithm),
-                            which.name,
-                            problem.host.rows,
-                            problem.host.cols,
-                            problem.host.nonzeros(),
-                            "f64",
-                            ctx.backend() == Backend::cpu ? "cpu" : "cuda",
-                            device_name(ctx),
-                            problem.host.bytes(),
-                            memory_bandwidth};
+        MatrixResult result = make_result(ctx, concat("graph ", algorithm), which, problem.host, "f64",
+                                          problem.host.bytes(), memory_bandwidth);
         race_contenders(ctx, contenders_for(problem, algorithm), options.wish, result, [&](const Contender& one) {
             return enter(
                 ctx, one, [] {}, [&](const Values& got) { return worst_share(got, want); });

@@ -4,14 +4,12 @@
 // time those that are right, in turn.
 #include "bench/operations/sddmm.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "bench/baselines/sddmm.hpp"
 #include "bench/build.hpp"
 #include "bench/harness/comparison.hpp"
-#include "bench/harness/machine.hpp"
 #include "tulle/sddmm.hpp"
 #include "tulle/text.hpp"
 
@@ -37,9 +35,7 @@ Contender our_sddmm(SddmmProblem<V>& problem, const std::string& name, std::opti
 template <class V>
 std::vector<Contender> contenders_for(SddmmProblem<V>& problem, const SddmmOptions& options)
 {
-    const auto wanted = [&](const char* name) {
-        return std::count(options.against.begin(), options.against.end(), name) > 0;
-    };
+    const auto wanted = [&](const char* name) { return is_among(options.against, name); };
     const Backend backend = problem.ctx.backend();
     std::vector<Contender> all{our_sddmm(problem, "tulle", std::nullopt)};
     for (const sddmm::Policy& p : sddmm::candidates(backend))
@@ -59,16 +55,8 @@ std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, cons
     std::vector<MatrixResult> results;
     for (const index_t k : options.columns) {
         SddmmProblem<V> problem(ctx, matrix, k);
-        MatrixResult result{concat("sddmm ", k),
-                            which.name,
-                            problem.host.rows,
-                            problem.host.cols,
-                            problem.host.nonzeros(),
-                            options.type,
-                            ctx.backend() == Backend::cpu ? "cpu" : "cuda",
-                            device_name(ctx),
-                            problem.compulsory_bytes(),
-                            memory_bandwidth};
+        MatrixResult result = make_result(ctx, concat("sddmm ", k), which, problem.host, options.type,
+                                          problem.compulsory_bytes(), memory_bandwidth);
         race_contenders(ctx, contenders_for(problem, options), options.wish, result, [&](const Contender& contender) {
             return enter(
                 ctx, contender, [&] { problem.poison(); },

@@ -11,7 +11,6 @@
 #include "bench/baselines/solve.hpp"
 #include "bench/build.hpp"
 #include "bench/harness/comparison.hpp"
-#include "bench/harness/machine.hpp"
 #include "tulle/solve.hpp"
 #include "tulle/text.hpp"
 
@@ -57,16 +56,8 @@ std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, cons
     SolveProblem problem(ctx, load<double>(Context::cpu(), which), options.tolerance);
     const solve::Recipe look{.method = solve::Method::cg, .preconditioner = solve::None{}};
     const bool symmetric = solve::Plan<double>::make(ctx, problem.a.view(), look).features().symmetric;
-    MatrixResult result{"solve",
-                        which.name,
-                        problem.host.rows,
-                        problem.host.cols,
-                        problem.host.nonzeros(),
-                        "f64",
-                        ctx.backend() == Backend::cpu ? "cpu" : "cuda",
-                        device_name(ctx),
-                        problem.host.bytes() + problem.b.bytes() + problem.x.bytes(),
-                        memory_bandwidth};
+    MatrixResult result = make_result(ctx, "solve", which, problem.host, "f64",
+                                      problem.host.bytes() + problem.b.bytes() + problem.x.bytes(), memory_bandwidth);
     race_contenders(ctx, contenders_for(problem, options, symmetric), options.wish, result,
                     [&](const Contender& contender) {
                         return enter(

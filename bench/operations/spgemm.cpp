@@ -15,7 +15,6 @@
 #include "bench/baselines/spgemm.hpp"
 #include "bench/build.hpp"
 #include "bench/harness/comparison.hpp"
-#include "bench/harness/machine.hpp"
 #include "device/calibrate.hpp"
 #include "tulle/context.hpp"
 #include "tulle/spgemm.hpp"
@@ -69,9 +68,7 @@ Multiplier our_spgemm(SpgemmProblem<V>& problem, const std::string& name, const 
 template <class V>
 std::vector<Multiplier> multipliers_for(SpgemmProblem<V>& problem, const SpgemmOptions& options)
 {
-    const auto wanted = [&](const char* name) {
-        return std::count(options.against.begin(), options.against.end(), name) > 0;
-    };
+    const auto wanted = [&](const char* name) { return is_among(options.against, name); };
     std::vector<Multiplier> all{our_spgemm(problem, "tulle", {.checked = options.checked})};
     all.push_back(our_spgemm(problem, "tulle, places kept",
                              {.checked = options.checked, .refill = spgemm::NumericReuse::keep_places}));
@@ -226,16 +223,9 @@ std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, cons
     std::vector<Multiplier> all = multipliers_for(problem, options);
     std::vector<MatrixResult> results;
     for (const bool refill : {false, true}) {
-        MatrixResult result{refill ? "spgemm refill" : "spgemm",
-                            which.name,
-                            problem.host.rows,
-                            problem.host.cols,
-                            problem.nonzeros(),
-                            options.type,
-                            ctx.backend() == Backend::cpu ? "cpu" : "cuda",
-                            device_name(ctx),
-                            problem.compulsory_bytes(),
-                            memory_bandwidth};
+        MatrixResult result = make_result(ctx, refill ? "spgemm refill" : "spgemm", which, problem.host, options.type,
+                                          problem.compulsory_bytes(), memory_bandwidth);
+        result.nonzeros = problem.nonzeros();
         result.entries = Comparison<V>(problem, all, refill).run(options.wish);
         results.push_back(std::move(result));
     }

@@ -4,7 +4,6 @@
 // some rows of each result, then time those that are right, in turn.
 #include "bench/operations/spmm.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,7 +12,6 @@
 #include "bench/baselines/spmm.hpp"
 #include "bench/build.hpp"
 #include "bench/harness/comparison.hpp"
-#include "bench/harness/machine.hpp"
 #include "tulle/spmm.hpp"
 #include "tulle/text.hpp"
 
@@ -48,9 +46,7 @@ Contender our_spmm(SpmmProblem<V>& problem, const std::string& name, std::option
 template <class V>
 std::vector<Contender> contenders_for(SpmmProblem<V>& problem, const SpmmOptions& options)
 {
-    const auto wanted = [&](const char* name) {
-        return std::count(options.against.begin(), options.against.end(), name) > 0;
-    };
+    const auto wanted = [&](const char* name) { return is_among(options.against, name); };
     std::vector<Contender> all{our_spmm(problem, "tulle", std::nullopt)};
     if (!problem.row_scale.empty()) all.push_back(our_spmm(problem, "tulle without factors", std::nullopt, false));
     const spmm::Features features{.rows = problem.a.rows,
@@ -104,17 +100,9 @@ std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, cons
     std::vector<MatrixResult> results;
     for (const index_t n : options.columns) {
         SpmmProblem<V> problem(ctx, matrix, n, options.type == "tf32", parse_scaling(options.scale));
-        MatrixResult result{concat("spmm ", n),
-                            which.name,
-                            problem.host.rows,
-                            problem.host.cols,
-                            problem.host.nonzeros(),
-                            options.type,
-                            ctx.backend() == Backend::cpu ? "cpu" : "cuda",
-                            device_name(ctx),
-                            problem.compulsory_bytes(),
-                            memory_bandwidth,
-                            features_of(problem)};
+        MatrixResult result = make_result(ctx, concat("spmm ", n), which, problem.host, options.type,
+                                          problem.compulsory_bytes(), memory_bandwidth);
+        result.features = features_of(problem);
         race_contenders(ctx, contenders_for(problem, options), options.wish, result, [&](const Contender& contender) {
             return enter(
                 ctx, contender, [&] { problem.poison(); },

@@ -13,7 +13,6 @@
 #include "bench/baselines/spmv.hpp"
 #include "bench/build.hpp"
 #include "bench/harness/comparison.hpp"
-#include "bench/harness/machine.hpp"
 #include "bench/harness/verify.hpp"
 #include "bench/operations/spmv_problem.hpp"
 #include "tulle/context.hpp"
@@ -87,9 +86,7 @@ std::vector<Contender> ours_by_wish(SpmvProblem<V>& problem, const std::vector<s
 template <class V>
 std::vector<Contender> contenders_for(SpmvProblem<V>& problem, const SpmvOptions& options)
 {
-    const auto wanted = [&](const char* name) {
-        return std::count(options.against.begin(), options.against.end(), name) > 0;
-    };
+    const auto wanted = [&](const char* name) { return is_among(options.against, name); };
     std::vector<Contender> all = ours_by_wish(problem, options.policies);
     if (problem.ctx.backend() == Backend::cpu && wanted("plain")) append(all, plain_spmv(problem));
     if constexpr (has_eigen)
@@ -121,17 +118,9 @@ std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, cons
 {
     SpmvProblem<V> problem(ctx, load<V>(Context::cpu(), which));
     const SpmvReference<V> reference(problem.host.view(), problem.host_x.data());
-    MatrixResult result{"spmv",
-                        which.name,
-                        problem.host.rows,
-                        problem.host.cols,
-                        problem.host.nonzeros(),
-                        options.type,
-                        ctx.backend() == Backend::cpu ? "cpu" : "cuda",
-                        device_name(ctx),
-                        problem.compulsory_bytes(),
-                        memory_bandwidth,
-                        features_of(problem)};
+    MatrixResult result =
+        make_result(ctx, "spmv", which, problem.host, options.type, problem.compulsory_bytes(), memory_bandwidth);
+    result.features = features_of(problem);
     race_contenders(ctx, contenders_for(problem, options), options.wish, result, [&](const Contender& contender) {
         return enter(
             ctx, contender, [&] { problem.poison_y(); },

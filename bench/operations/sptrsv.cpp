@@ -5,7 +5,6 @@
 // includes whatever a caller pays every time.
 #include "bench/operations/sptrsv.hpp"
 
-#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -13,7 +12,6 @@
 #include "bench/baselines/sptrsv.hpp"
 #include "bench/build.hpp"
 #include "bench/harness/comparison.hpp"
-#include "bench/harness/machine.hpp"
 #include "tulle/context.hpp"
 #include "tulle/sptrsv.hpp"
 #include "tulle/text.hpp"
@@ -114,9 +112,7 @@ void add_policies(SptrsvProblem<V>& problem, const std::vector<std::string>& pol
 template <class V>
 std::vector<Contender> contenders_for(SptrsvProblem<V>& problem, const SptrsvOptions& options)
 {
-    const auto wanted = [&](const char* name) {
-        return std::count(options.against.begin(), options.against.end(), name) > 0;
-    };
+    const auto wanted = [&](const char* name) { return is_among(options.against, name); };
     std::vector<Contender> all{our_sptrsv(problem, "tulle", {.right_hand_sides = problem.sides})};
     if (problem.ctx.backend() == Backend::cuda)
         all.push_back(our_sptrsv(problem, "tulle, analysed on the host",
@@ -138,16 +134,9 @@ std::vector<MatrixResult> comparison(const Context& ctx, const Case& which, cons
 {
     SptrsvProblem<V> problem(ctx, load<V>(Context::cpu(), which), options.right_hand_sides);
     const SptrsvReference<V> reference(problem);
-    MatrixResult result{options.right_hand_sides == 1 ? "sptrsv" : concat("sptrsm ", options.right_hand_sides),
-                        which.name,
-                        problem.host.rows,
-                        problem.host.cols,
-                        problem.host.nonzeros(),
-                        options.type,
-                        ctx.backend() == Backend::cpu ? "cpu" : "cuda",
-                        device_name(ctx),
-                        problem.compulsory_bytes(),
-                        memory_bandwidth};
+    MatrixResult result =
+        make_result(ctx, options.right_hand_sides == 1 ? "sptrsv" : concat("sptrsm ", options.right_hand_sides), which,
+                    problem.host, options.type, problem.compulsory_bytes(), memory_bandwidth);
     race_contenders(ctx, contenders_for(problem, options), options.wish, result, [&](const Contender& contender) {
         return enter(
             ctx, contender, [&] { problem.poison_x(); },
