@@ -92,20 +92,29 @@ std::string to_text(const delta::Rules& r)
                   r.count_sorted == usual.count_sorted ? "" : concat(", counted up to ", r.count_sorted));
 }
 
+// How a GPU computes the product in phases.
+Choice choose_phases(const Features& t)
+{
+    if (is_small(t))
+        return {{.use_runs = false, .merge_lists = 0, .at_once = true},
+                "the product is small: launches and waits would take longer than the work"};
+    return t.nonzeros_a > short_rows * t.rows
+               ? Choice{{Method::adaptive, true},
+                        "the fastest on every matrix measured, unless the caller asks for a paper's method"}
+               : Choice{{Method::adaptive, false},
+                        "rows of A are short: where neighbours are equal, that saves less than looking for them "
+                        "takes"};
+}
+
 }  // namespace
 
 Choice choose(const Features& t, const Limits& limits)
 {
-    if (limits.backend == Backend::cuda && is_small(t))
-        return {{.use_runs = false, .merge_lists = 0, .at_once = true},
-                "the product is small: launches and waits would take longer than the work"};
-    if (limits.backend == Backend::cuda)
-        return t.nonzeros_a > short_rows * t.rows
-                   ? Choice{{Method::adaptive, true},
-                            "the fastest on every matrix measured, unless the caller asks for a paper's method"}
-                   : Choice{{Method::adaptive, false},
-                            "rows of A are short: where neighbours are equal, that saves less than looking for them "
-                            "takes"};
+    if (limits.backend == Backend::cuda) {
+        Choice choice = choose_phases(t);
+        choice.policy.one_kernel = small::is_small(t);
+        return choice;
+    }
     if (t.cols <= columns_in_cache)
         return {{Method::dense, true},
                 concat("a row of C has ", t.cols, plural(t.cols, " column", " columns"),
@@ -128,6 +137,7 @@ std::vector<Policy> candidates(const Limits& limits)
         all.push_back({.use_runs = false, .side_by_side = false});
         all.push_back({.merge_lists = 0, .columns_first = false, .side_by_side = false});
         all.push_back({.use_runs = false, .merge_lists = 0, .at_once = true});
+        all.push_back({.one_kernel = true});
         if (!limits.deterministic) all.insert(all.end(), {{Method::nsparse, false}, {Method::deltasparse, false}});
         return all;
     }
@@ -208,7 +218,8 @@ std::string to_text(const Policy& p)
                   p.cut_above == Policy{}.cut_above ? "" : concat(", cut above ", p.cut_above, " products"),
                   p.registers ? "" : ", none in registers", p.ranks ? "" : ", no ranks",
                   p.columns_first ? "" : ", long rows at once", p.side_by_side ? "" : ", group after group",
-                  p.at_once ? ", at once" : "", p.method == Method::deltasparse ? to_text(p.rules) : "");
+                  p.at_once ? ", at once" : "", p.one_kernel ? ", one kernel" : "",
+                  p.method == Method::deltasparse ? to_text(p.rules) : "");
 }
 
 Method parse_method(std::string_view name)

@@ -25,6 +25,7 @@
 #include "spgemm/adaptive/groups.hpp"
 #include "spgemm/factor.hpp"
 #include "spgemm/reuse/kept.hpp"
+#include "spgemm/small/small.hpp"
 #include "spgemm/steps.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/text.hpp"
@@ -77,7 +78,7 @@ struct Plan<V>::State {
 
 namespace {
 
-// The symbolic phase: afterwards row_begin and nonzeros of C are known.
+// The symbolic phase: afterwards row_begin of C is known.
 template <class Queue, class State>
 void count_on(const Queue& q, State& s)
 {
@@ -121,8 +122,29 @@ std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& any_a, co
     s->work.sorted = s->options.sorted = options.sorted || options.refill != NumericReuse::find_places;
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->features, s->limits);
     check_reuse(options.refill, s->choice.policy, limits.backend);
-    ctx.run([&](const auto& q) { count_on(q, *s); });
     return s;
+}
+
+// With the symbolic phase, and without what is for products without one.
+template <class State, class V>
+std::unique_ptr<State> make_counted_state(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b,
+                                          const Options& options)
+{
+    auto s = make_state<State>(ctx, a, b, options);
+    s->choice.policy.one_kernel = false;
+    s->ctx.run([&](const auto& q) { count_on(q, *s); });
+    return s;
+}
+
+// Whether one kernel computes C: it may, and the budget has room for rows that are not in order yet.
+template <class State>
+bool is_for_one_kernel(const State& s, std::size_t value_bytes)
+{
+    if (!s.choice.policy.one_kernel || !small::is_small(s.features)) return false;
+    const Memory& memory = s.ctx.memory();
+    const std::size_t need = result_bytes(s.rows(), small::first_room(s.features), value_bytes);
+    const std::size_t budget = memory.budget(Space::device), live = memory.live(Space::device);
+    return budget == Memory::unlimited || (live < budget && 2 * need <= budget - live);
 }
 
 // Sorts all rows into groups; returns the nonzeros of C.
@@ -225,12 +247,33 @@ Csr<V> allocate(const State& s, index_t rows, offset_t nonzeros, Buffer<offset_t
     });
 }
 
+// A small C: rows computed where there is room, then gathered.
+template <class State, class V>
+Csr<V> multiply_on(const CudaQueue& q, const State& s, const V* type)
+{
+    auto rows = [&] {
+        const trace::Phase phase{"multiply"};
+        return small::multiply_rows(q, s.a.view(), s.b.view(), s.features);
+    }();
+    Csr<V> c = allocate(s, s.rows(), rows.nonzeros, {}, type);
+    const trace::Phase phase{"gather"};
+    small::gather_rows(q, rows, c.col.data(), c.value.data());
+    c.row_begin = std::move(rows.row_begin);
+    return c;
+}
+
+template <class State, class V>
+Csr<V> multiply_on(const CpuQueue&, const State&, const V*)
+{
+    throw ValueError("one kernel for a whole product is for GPUs");  // check_policy() has refused that before
+}
+
 }  // namespace
 
 template <class V>
 Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options)
 {
-    Plan plan(make_state<State>(ctx, a, b, options));
+    Plan plan(make_counted_state<State>(ctx, a, b, options));
     State& s = *plan.state_;
     s.nonzeros = group_all(s);
     s.kept.way = decide_refill(options.refill, s.a.view(), s.b.view(), s.work, s.nonzeros);
@@ -271,6 +314,9 @@ template <class V>
 Csr<V> Plan<V>::once(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options)
 {
     const auto s = make_state<State>(ctx, a, b, options);
+    if (is_for_one_kernel(*s, sizeof(V)))
+        return s->ctx.run([&](const auto& q) { return multiply_on(q, *s, static_cast<const V*>(nullptr)); });
+    s->ctx.run([&](const auto& q) { count_on(q, *s); });
     s->nonzeros = group_all(*s);
     ctx.run([&](const auto& q) {
         drop_facts(q, s->choice.policy, s->work, result_bytes(s->rows(), s->nonzeros, sizeof(V)));
@@ -398,7 +444,7 @@ void Plan<V>::in_chunks(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>&
                         const Options& options)
 {
     const ScopedBudget ceiling(ctx, options.budget);
-    const auto state = make_state<State>(ctx, a, b, options);
+    const auto state = make_counted_state<State>(ctx, a, b, options);
     State& s = *state;
     ctx.run([&](const auto& q) {
         std::vector<offset_t> begin(static_cast<std::size_t>(s.rows()) + 1);

@@ -18,7 +18,8 @@ TEST(SpgemmPolicy, ChoosesAmongTheCandidates)
         for (const index_t cols : {0, 1, 1000, 1 << 18, (1 << 18) + 1, max_index}) {
             const Limits limits{backend, 4};
             const auto all = candidates(limits);
-            const Choice choice = choose({.rows = 5, .inner = 5, .cols = cols}, limits);
+            Choice choice = choose({.rows = 5, .inner = 5, .cols = cols}, limits);
+            choice.policy.one_kernel = false;  // beside any of the others
             EXPECT_NE(std::find(all.begin(), all.end(), choice.policy), all.end()) << to_text(choice.policy);
             EXPECT_FALSE(choice.why.empty());
         }
@@ -82,6 +83,7 @@ TEST(SpgemmPolicy, ForcedPoliciesMustExistThere)
     EXPECT_THROW(check_policy({.side_by_side = false}, {Backend::cpu, 1}), ValueError);
     EXPECT_THROW(check_policy({.ranks = false}, {Backend::cpu, 1}), ValueError);
     EXPECT_THROW(check_policy({.at_once = true}, {Backend::cuda, 1}), ValueError) << "equal rows are not looked for";
+    EXPECT_THROW(check_policy({.one_kernel = true}, {Backend::cpu, 1}), ValueError) << "a kernel";
     EXPECT_THROW(check_policy({.method = Method::nsparse, .use_runs = false, .at_once = true}, {Backend::cuda, 1}),
                  ValueError);
     for (const Policy& p : candidates({Backend::cuda, 1, true})) EXPECT_TRUE(is_repeatable(p, Backend::cuda));
