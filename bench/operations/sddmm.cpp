@@ -39,7 +39,7 @@ std::vector<Contender> contenders_for(SddmmProblem<V>& problem, const SddmmOptio
     const Backend backend = problem.ctx.backend();
     std::vector<Contender> all{our_sddmm(problem, "tulle", std::nullopt)};
     for (const sddmm::Policy& p : sddmm::candidates(backend))
-        if (const std::string name = sddmm::to_text(p); is_named(name, options.policies))
+        if (const std::string name = sddmm::to_text(p); !p.stored && is_named(name, options.policies))
             all.push_back(our_sddmm(problem, concat("tulle ", name), p));
     if (backend == Backend::cpu && wanted("plain")) append(all, plain_sddmm(problem));
     if constexpr (has_cusparse)

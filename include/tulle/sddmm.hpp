@@ -8,7 +8,7 @@
 ///
 /// auto plan = tulle::sddmm::Plan<float>::make(ctx, A.view(), {.k = 128}); // analyses the matrix once
 /// plan.run(X.view(), Y.view(), c.span());                                 // decides nothing, allocates nothing
-/// plan.attend(0.125f, Q.view(), K.view(), V.view(), H.view());            // sparse attention; no scores are stored
+/// plan.attend(0.125f, Q.view(), K.view(), V.view(), H.view());            // sparse attention in one kernel
 /// @endcode
 /// A is rows x cols in CSR, X is rows x k, Y is cols x k. Nonzero p of A, at (i, j), has its result in c[p]: c together
 /// with the offsets and columns of A is a CSR matrix. A position that is stored twice has two results. Types:
@@ -48,7 +48,8 @@ namespace tulle::inline TULLE_ABI::sddmm {
 
 /// The decision for a matrix.
 struct Policy {
-    int lanes = 1;  ///< on a GPU: lanes that share a nonzero: 4, 8, 16, 32; on a CPU 1
+    int lanes = 1;        ///< on a GPU: lanes that share a nonzero: 4, 8, 16, 32; on a CPU 1
+    bool stored = false;  ///< on a GPU: attend() stores a score for each nonzero between two kernels; else it is one
 
     /// Compares all fields.
     bool operator==(const Policy&) const = default;
@@ -61,6 +62,7 @@ struct Features {
     offset_t nonzeros = 0;        ///< stored entries
     index_t k = 32;               ///< columns of X and Y expected
     std::size_t value_bytes = 8;  ///< bytes of a value of X and Y
+    index_t attended = 0;         ///< columns of V expected by attend(); 0: it is not expected
 };
 
 /// A policy and the reason for it.
@@ -79,7 +81,7 @@ TULLE_API std::vector<Policy> candidates(Backend backend);
 /// @throws ValueError (with the alternatives) if there is no such policy on this backend.
 TULLE_API void check_policy(const Policy& policy, Backend backend);
 
-/// A policy as text: "8 lanes for a nonzero"; "rows".
+/// A policy as text: "8 lanes for a nonzero"; "8 lanes for a nonzero, scores stored"; "rows".
 TULLE_API std::string to_text(const Policy& policy);
 
 /// Type of the sums and of alpha and beta: double for double, else float.
@@ -89,6 +91,8 @@ using Sum = std::conditional_t<std::is_same_v<V, double>, double, float>;
 /// Options of Plan::make() and multiply().
 struct Options {
     index_t k = 32;                    ///< columns of X and Y expected; any number can be multiplied
+    index_t attended = 0;              ///< columns of V that attend() will be given; 0: it is not expected. On a GPU
+                                       ///< the plan may keep room for the scores: Policy::stored
     bool scaled = false;               ///< results are multiplied by the values of A
     std::optional<Policy> force = {};  ///< used instead of choose()
     bool checked = true;               ///< validate the matrix first; sizes and null pointers are checked in any case
@@ -132,8 +136,10 @@ public:
     }
 
     /// Sparse attention: H = S V, where row i of S is the softmax of alpha dot(row i of Q, row j of K) over the
-    /// nonzeros (i, j) of A. Scores are computed once and never stored. With Options::scaled a score is multiplied by
-    /// the value of A before the softmax. A row without nonzeros gives zeros. On a GPU the call returns at once.
+    /// nonzeros (i, j) of A. Scores are computed once, and stored only on a GPU where the plan was made for it
+    /// (Policy::stored) and V has no more columns than Options::attended (Options::k where that is 0). With
+    /// Options::scaled a score is multiplied by the value of A before the softmax. A row without nonzeros gives zeros.
+    /// On a GPU the call returns at once.
     /// @param alpha factor of the scores, such as 1 / sqrt(k).
     /// @param q rows() rows, any number k of columns.
     /// @param k cols() rows, as many columns as Q.

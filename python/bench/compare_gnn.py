@@ -5,7 +5,8 @@
 
     PYTHONPATH=build/gpu/python/package python3 python/bench/compare_gnn.py [--folder FOLDER] [--attention "gnn_pubmed;A.mtx"] [--columns 32,128] [--json FILE]
 
-Attention: `tulle.torch.attention` (fused), the same by three calls (`sddmm`, a softmax of rows in torch, `spmm`), torch's own (`torch.sparse.sampled_addmm`, the same softmax,
+Attention: `tulle.torch.attention` (fused), both ways that it has (*one kernel*, *two kernels*: scores stored between them; plans of `tulle.plan_sddmm` with a policy, the forward pass
+on a GPU alone), the same by three calls (`sddmm`, a softmax of rows in torch, `spmm`), torch's own (`torch.sparse.sampled_addmm`, the same softmax,
 `torch.sparse.mm`) and a gather of Q, K and V for every edge, as message passing has it; the forward pass alone and with gradients of Q, K and V. Rows and transposes that torch
 needs are made before. Epoch: two layers of graph convolution, cross entropy, backward pass and Adam, with the product of `tulle.torch`, with `torch.sparse.mm`, and by gather and
 `index_add`. Results are compared first. Contenders take turns; a sample is the time of some calls in a row over their number, by events on a GPU; medians of the samples. *graph*: all of it
@@ -98,6 +99,14 @@ def by_three_calls(graph, q, k, v):
     return tt.spmm(tt.CSR(graph.crow, graph.col, graph.softmax(q.shape[1] ** -0.5 * scores), graph.shape), v)
 
 
+def by_kernels(graph, columns, stored):
+    """Attention in one kernel or in two, whatever is chosen."""
+    A = (graph.crow, graph.col, graph.values)
+    lanes = tulle.plan_sddmm(A, columns, shape=graph.shape).policy
+    plan = tulle.plan_sddmm(A, columns, attended=columns, shape=graph.shape, policy=lanes + (", scores stored" if stored else ""))
+    return lambda q, k, v: plan.attend(q, k, v)
+
+
 def by_gather(graph, q, k, v):
     scores = (q.index_select(0, graph.row) * k.index_select(0, graph.col_long)).sum(1) * q.shape[1] ** -0.5
     return torch.zeros_like(q[:, :1]).expand(-1, v.shape[1]).index_add(0, graph.row, graph.softmax(scores)[:, None] * v.index_select(0, graph.col_long))
@@ -123,6 +132,8 @@ def attention_calls(graph, columns, gradients, device):
     ways = {"fused": lambda q, k, v: tt.attention(graph.csr, q, k, v), "three calls": lambda q, k, v: by_three_calls(graph, q, k, v),
             "torch": lambda q, k, v: AttentionOfTorch.apply(graph, zeros, q, k, v), "gather": lambda q, k, v: by_gather(graph, q, k, v)}
     if not gradients:
+        if device == "cuda":
+            ways.update({"one kernel": by_kernels(graph, columns, False), "two kernels": by_kernels(graph, columns, True)})
         return {name: lambda way=way: (way(*inputs),) for name, way in ways.items()}
     inputs, g = [t.requires_grad_() for t in inputs], make(rows, 4)
     return {name: with_gradients(way, inputs, g) for name, way in ways.items()}

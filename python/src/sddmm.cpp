@@ -14,10 +14,15 @@ namespace {
 template <class V>
 class SddmmPlan {
 public:
-    SddmmPlan(Place& place, const Compressed& a, offset_t k, bool scaled, const std::string& policy)
+    SddmmPlan(Place& place, const Compressed& a, offset_t k, offset_t attended, bool scaled, const std::string& policy)
         : a_(a),
           guard_(place),
-          plan_(make(place.get(), a, {.k = to_index(k, "columns of X"), .scaled = scaled, .checked = false}, policy))
+          plan_(make(place.get(), a,
+                     {.k = to_index(k, "columns of X"),
+                      .attended = to_index(attended, "columns of V"),
+                      .scaled = scaled,
+                      .checked = false},
+                     policy))
     {}
 
     void run(const DenseInput<V>& x, const DenseInput<V>& y, const Output<V>& c, double alpha, double beta)
@@ -104,8 +109,8 @@ void bind(nb::module_& m, const char* name)
 {
     using P = SddmmPlan<V>;
     bind_common(nb::class_<P>(m, name)
-                    .def(nb::init<Place&, const Compressed&, offset_t, bool, const std::string&>(), "context"_a, "a"_a,
-                         "k"_a, "scaled"_a, "policy"_a)
+                    .def(nb::init<Place&, const Compressed&, offset_t, offset_t, bool, const std::string&>(),
+                         "context"_a, "a"_a, "k"_a, "attended"_a, "scaled"_a, "policy"_a)
                     .def("run", &P::run, "x"_a.noconvert(), "y"_a.noconvert(), "c"_a.noconvert(), "alpha"_a, "beta"_a)
                     .def("run_at", &P::run_at, "x"_a, "y"_a, "c"_a, "size"_a, "alpha"_a, "beta"_a, "stream"_a)
                     .def("attend", &P::attend, "q"_a.noconvert(), "k"_a.noconvert(), "v"_a.noconvert(),

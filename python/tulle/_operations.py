@@ -332,7 +332,7 @@ def sddmm(A: Any, X: Any, Y: Any, *, scaled: bool = False, alpha: float = 1.0, s
 
 def attention(A: Any, Q: Any, K: Any, V: Any, out: Any = None, *, alpha: float | None = None, scaled: bool = False, shape: Any = None, dtype: Any = None,
               context: Context | None = None) -> Any:
-    """Sparse attention, once: H = S V, where a row of S is the softmax of alpha Q K' over the nonzeros of that row of A. Scores are never stored.
+    """Sparse attention, once: H = S V, where a row of S is the softmax of alpha Q K' over the nonzeros of that row of A.
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ def attention(A: Any, Q: Any, K: Any, V: Any, out: Any = None, *, alpha: float |
     """
     a = sparse(A, shape)
     t = dtype_of(dtype) if dtype is not None else pair_dtype(a, Q, K, V)
-    return SddmmPlan(A, columns_of(Q), scaled=scaled, shape=shape, dtype=t, context=context).attend(Q, K, V, out, alpha=alpha)
+    return SddmmPlan(A, columns_of(Q), attended=columns_of(V), scaled=scaled, shape=shape, dtype=t, context=context).attend(Q, K, V, out, alpha=alpha)
 
 
 def columns_of(X: Any) -> int:
@@ -489,7 +489,7 @@ def plan_spmm(A: Any, n: int = 32, *, order: str = "C", shape: Any = None, trans
     return SpmmPlan(A, n, order=order, shape=shape, transpose=transpose, dtype=dtype, policy=policy, expected_calls=expected_calls, scale=scale, context=context)
 
 
-def plan_sddmm(A: Any, k: int = 32, *, scaled: bool = False, shape: Any = None, dtype: Any = None, policy: str = "", context: Context | None = None) -> SddmmPlan:
+def plan_sddmm(A: Any, k: int = 32, *, attended: int = 0, scaled: bool = False, shape: Any = None, dtype: Any = None, policy: str = "", context: Context | None = None) -> SddmmPlan:
     """SDDMM and sparse attention, prepared for one sparse matrix.
 
     Parameters
@@ -498,6 +498,8 @@ def plan_sddmm(A: Any, k: int = 32, *, scaled: bool = False, shape: Any = None, 
         As for `plan_spmv`.
     k : int
         Columns of X and Y expected; any number can be multiplied.
+    attended : int
+        Columns of V that `attend` will be given, up to 512; 0: it is not expected. On a GPU the plan may keep room for the scores.
     scaled : bool
         Results are multiplied by the values of A.
     dtype : optional
@@ -515,7 +517,7 @@ def plan_sddmm(A: Any, k: int = 32, *, scaled: bool = False, shape: Any = None, 
     >>> p(np.ones((9, 4)), np.ones((9, 4)))[:3]
     array([4., 4., 4.])
     """
-    return SddmmPlan(A, k, scaled=scaled, shape=shape, dtype=dtype, policy=policy, context=context)
+    return SddmmPlan(A, k, attended=attended, scaled=scaled, shape=shape, dtype=dtype, policy=policy, context=context)
 
 
 def plan_spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpose_a: bool = False, transpose_b: bool = False, dtype: Any = None, policy: str = "",

@@ -708,8 +708,8 @@ class SddmmPlan(Plan):
 
     __slots__ = ("_nnz", "_plain")
 
-    def __init__(self, A: Any, k: int = 32, *, scaled: bool = False, shape: Any = None, dtype: Any = None, policy: str = "", context: Context | None = None) -> None:
-        self._settings = dict(A=A, k=k, scaled=scaled, shape=shape, dtype=dtype, policy=policy, context=context)
+    def __init__(self, A: Any, k: int = 32, *, attended: int = 0, scaled: bool = False, shape: Any = None, dtype: Any = None, policy: str = "", context: Context | None = None) -> None:
+        self._settings = dict(A=A, k=k, attended=attended, scaled=scaled, shape=shape, dtype=dtype, policy=policy, context=context)
         self._build()
 
     def _build(self) -> None:
@@ -718,7 +718,7 @@ class SddmmPlan(Plan):
         self._dtype = self._matrix_dtype = plan_dtype(a.dtype, s["dtype"], (F16, BF16, F32, F64), "SDDMM")
         a.in_library_form(self._dtype)
         place = a.home(context_of(s["context"], device=a.device))
-        self._plan = getattr(_core, f"SddmmPlan_{NAMES[self._dtype]}")(place, a.compressed(place), s["k"], s["scaled"], s["policy"])
+        self._plan = getattr(_core, f"SddmmPlan_{NAMES[self._dtype]}")(place, a.compressed(place), s["k"], s["attended"], s["scaled"], s["policy"])
         self._rows, self._cols = a.shape
         self._nnz, self._plain = a.indices.shape[0] if a.framework is None else a.framework.shape(a.indices)[0], not a.by_column
         self._settle(a, place, self._plan.run)
@@ -769,7 +769,8 @@ class SddmmPlan(Plan):
     run = __call__
 
     def attend(self, Q: Any, K: Any, V: Any, out: Any = None, *, alpha: float | None = None) -> Any:
-        """Sparse attention: H = S V, where a row of S is the softmax of alpha Q K' over the nonzeros of that row of A. Scores are never stored.
+        """Sparse attention: H = S V, where a row of S is the softmax of alpha Q K' over the nonzeros of that row of A. Scores are computed once; on a GPU a plan made
+        with `attended` may store them between two kernels.
 
         Parameters
         ----------

@@ -228,14 +228,14 @@ def _spmm(counted, crow, col, values, b, rows, cols, transpose):
     return _planned("spmm", crow, col, values, (rows, cols, transpose, b.shape[1]), counted, b)
 
 
-def _sddmm_plan(crow, col, x, y, run):
+def _sddmm_plan(crow, col, x, y, attended, run):
     shape, columns = (x.shape[0], y.shape[0]), x.shape[1]
 
     def make(crow, col):
         unread = torch.empty(col.numel(), dtype=x.dtype, device=x.device)        # without scaled=, values of A are not read
-        return plain.plan_sddmm((crow, col, unread), max(1, columns), shape=shape)
+        return plain.plan_sddmm((crow, col, unread), max(1, columns), attended=attended, shape=shape)
 
-    entry = _plan_of("sddmm", crow, col, x.dtype, (*shape, columns), make)
+    entry = _plan_of("sddmm", crow, col, x.dtype, (*shape, columns, attended), make)
     with entry.lock:
         return run(entry.plan)
 
@@ -243,13 +243,13 @@ def _sddmm_plan(crow, col, x, y, run):
 @_on_devices("sddmm")
 def _sddmm(_, crow, col, x, y):
     x, y = x.detach(), y.detach()
-    return _sddmm_plan(crow, col, x, y, lambda plan: plan(x, y))
+    return _sddmm_plan(crow, col, x, y, 0, lambda plan: plan(x, y))
 
 
 @_on_devices("attention")
 def _attention(_, crow, col, q, k, v, alpha):
     q, k, v = q.detach(), k.detach(), v.detach()
-    return _sddmm_plan(crow, col, q, k, lambda plan: plan.attend(q, k, v, alpha=alpha))
+    return _sddmm_plan(crow, col, q, k, v.shape[1], lambda plan: plan.attend(q, k, v, alpha=alpha))
 
 
 @_on_devices("solve_triangular")

@@ -4,15 +4,18 @@
 //
 //   look       is the matrix sound
 //   choose     how many lanes of a GPU share a nonzero (policy.cpp), unless the caller forces it
-//   prepare    on a GPU: the row of each nonzero, so that work is cut by nonzeros, whatever the rows are like
+//   prepare    on a GPU: the row of each nonzero, so that work is cut by nonzeros, whatever the rows are like; and room
+//              for the scores of attention in two kernels
 //   run        every nonzero once; nothing is added between threads, so the bits are the same every time
 //
 // Attention is the same walk row by row with a running softmax (Milakov and Gimelshein, arXiv 1805.02867): scores are
-// used where they are computed.
+// used where they are computed, or on a GPU stored by one kernel and used by the next.
 #include "tulle/sddmm.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/math.hpp"
 #include "base/plural.hpp"
 #include "device/cuda_devices.hpp"
 #include "device/placed.hpp"
@@ -26,6 +29,30 @@
 
 namespace tulle::inline TULLE_ABI::sddmm {
 
+namespace {
+
+// Room for attention in two kernels. Rows of more than `longest` nonzeros are cut; for V of up to so many columns.
+template <class S>
+struct Scores {
+    Buffer<S> score;
+    Buffer<Piece> piece;
+    Buffer<S> partial;
+    Buffer<PartEnd<S>> end;
+    Buffer<int> arrived;
+    int longest = 0;
+    index_t columns = 0;
+    std::size_t bytes() const
+    {
+        return score.bytes() + piece.bytes() + partial.bytes() + end.bytes() + arrived.bytes();
+    }
+    ScoresView<S> stored()
+    {
+        return {score.data(), piece.data(), piece.size(), longest, partial.data(), end.data(), arrived.data()};
+    }
+};
+
+}  // namespace
+
 template <class V, class C>
 struct Plan<V, C>::State {
     Context ctx;
@@ -35,6 +62,7 @@ struct Plan<V, C>::State {
     Features features;
     Choice choice;
     Buffer<index_t> row;        // of each nonzero, on a GPU
+    Scores<Sum<V>> scores;      // with Policy::stored
     const void* known[4] = {};  // arrays already found to be in the right memory
     bool settled = false;       // a kernel has run since the pattern was written
     bool can_be_early = false;
@@ -95,13 +123,18 @@ void require_operands(State& s, const DenseView<const V>& x, const DenseView<con
     require_placed(s.ctx, c.data(), c.size(), s.known[2], "c");
 }
 
+void require_width(index_t columns)
+{
+    require<ValueError>(columns >= 0 && columns <= most_attended,
+                        [&] { return concat("V has ", columns, " columns, but must have 0 to ", most_attended); });
+}
+
 template <class State, class V, class C>
 void require_attention(State& s, const DenseView<const V>& q, const DenseView<const V>& k, const DenseView<const V>& v,
                        const DenseView<C>& h)
 {
     require_factors(s, q, k, "Q", "K");
-    require<ValueError>(v.cols >= 0 && v.cols <= most_attended,
-                        [&] { return concat("V has ", v.cols, " columns, but must have 0 to ", most_attended); });
+    require_width(v.cols);
     matrix::require_shape(v, s.features.cols, v.cols, "V");
     matrix::require_shape(h, s.features.rows, v.cols, "H");
     require_apart(matrix::reach(q), matrix::reach(h), "Q", "H");
@@ -113,15 +146,50 @@ void require_attention(State& s, const DenseView<const V>& q, const DenseView<co
     require_dense_placed(s, h, 3, "H");
 }
 
-template <class State>
-void prepare(State& s)
+// Rows of more nonzeros are cut: small matrices wait for their longest row (as SpMM's lines, measured on an H200).
+constexpr offset_t large_nonzeros = offset_t{1} << 18;
+constexpr int longest_of_small = 32, longest_of_large = 64;
+
+template <class S>
+void make_room(const CudaQueue& q, const offset_t* row_begin, const Features& t, Scores<S>& to)
 {
-    if (s.ctx.backend() == Backend::cpu) return;
-    s.ctx.run([&](const auto& q) {
-        s.row = Buffer<index_t>(q, s.a.nonzeros);
-        matrix::expand_rows(q, s.a.row_begin, s.a.rows, s.a.nonzeros, s.row.data());
-    });
+    constexpr index_t run = 4;
+    to.longest = t.nonzeros < large_nonzeros ? longest_of_small : longest_of_large;
+    to.columns = t.attended > 0 ? t.attended : std::min(t.k, most_attended);
+    to.score = Buffer<S>(q, t.nonzeros);
+    to.piece = cut_long_rows(q, row_begin, t.rows, to.longest);
+    const offset_t pieces = to.piece.size();
+    to.partial = Buffer<S>(q, checked_product(pieces, round_up(to.columns, run), "sums of pieces"));
+    to.end = Buffer<PartEnd<S>>(q, pieces);
+    to.arrived = Buffer<int>(q, pieces);
+    fill_zero(q, to.arrived.data(), pieces);
 }
+
+template <class State>
+void prepare(const CudaQueue& q, State& s)
+{
+    s.row = Buffer<index_t>(q, s.a.nonzeros);
+    matrix::expand_rows(q, s.a.row_begin, s.a.rows, s.a.nonzeros, s.row.data());
+    if (s.choice.policy.stored) make_room(q, s.a.row_begin, s.features, s.scores);
+}
+template <class State>
+void prepare(const CpuQueue&, State&)
+{}
+
+// The scores by one kernel, all else by the next.
+template <class State, class V, class C>
+void attend_stored(const CudaQueue& queue, State& s, const Attention<V, C>& o)
+{
+    const bool early = s.next_is_early();
+    const ScoresView<Sum<V>> stored = s.scores.stored();
+    sample<V, Sum<V>>(queue, s.a, {s.row.data(), s.choice.policy.lanes, early},
+                      {o.alpha, 0, o.q, o.k, o.depth, o.value, stored.score});
+    const bool follows = s.can_be_early && s.a.nonzeros > 0;  // the kernel above, behind all that wrote the pattern
+    weigh<V, C>(queue, s.a, follows, stored, o);
+}
+template <class State, class V, class C>
+void attend_stored(const CpuQueue&, State&, const Attention<V, C>&)
+{}
 
 }  // namespace
 
@@ -130,12 +198,13 @@ Plan<V, C> Plan<V, C>::make(const Context& all, const AnyCsr<V>& given, const Op
 {
     const trace::Phase phase{"make"};
     require<ValueError>(options.k >= 0, [&] { return concat("X and Y cannot have ", options.k, " columns"); });
+    require_width(options.attended);
     Buffer<offset_t> wide;
     const auto a = matrix::widened<CsrView<V>>(all, given, wide);
     const Context ctx = all.for_work((a.nonzeros + a.rows) / 16 * std::max(index_t{16}, options.k));
     if (options.checked) matrix::check_matrix(ctx, a);
     if (options.force) check_policy(*options.force, ctx.backend());
-    const Features features{a.rows, a.cols, a.nonzeros, options.k, sizeof(V)};
+    const Features features{a.rows, a.cols, a.nonzeros, options.k, sizeof(V), options.attended};
     auto s = std::make_unique<State>(State{.ctx = ctx,
                                            .a = a,
                                            .wide = std::move(wide),
@@ -143,8 +212,9 @@ Plan<V, C> Plan<V, C>::make(const Context& all, const AnyCsr<V>& given, const Op
                                            .features = features,
                                            .choice = options.force ? Choice{*options.force, "asked for by the caller"}
                                                                    : choose(features, ctx.backend()),
-                                           .row = {}});
-    prepare(*s);
+                                           .row = {},
+                                           .scores = {}});
+    ctx.run([&](const auto& q) { prepare(q, *s); });
     s->can_be_early = cuda::has_dependent_launch(ctx);
     return Plan(std::move(s));
 }
@@ -170,9 +240,10 @@ void Plan<V, C>::attend(Scalar alpha, const DenseView<const V>& q, const DenseVi
     State& s = *state_;
     require_attention(s, q, k, v, h);
     if (s.features.rows == 0 || v.cols == 0) return;
+    const Attention<V, C> o{alpha, strided(q), strided(k), strided(v), q.cols, v.cols, s.factor(), strided(h)};
     s.ctx.run([&](const auto& queue) {
-        sddmm::attend<V, C>(queue, s.a, s.next_is_early(),
-                            {alpha, strided(q), strided(k), strided(v), q.cols, v.cols, s.factor(), strided(h)});
+        if (s.choice.policy.stored && v.cols <= s.scores.columns) attend_stored(queue, s, o);
+        else sddmm::attend<V, C>(queue, s.a, s.next_is_early(), o);
     });
 }
 
@@ -201,7 +272,7 @@ const Features& Plan<V, C>::features() const
 template <class V, class C>
 std::size_t Plan<V, C>::bytes() const
 {
-    return state_->wide.bytes() + state_->row.bytes();
+    return state_->wide.bytes() + state_->row.bytes() + state_->scores.bytes();
 }
 template <class V, class C>
 index_t Plan<V, C>::rows() const

@@ -51,7 +51,32 @@ struct Walk {
     bool early = false;            // the pattern is settled: a kernel may begin before the one ahead of it has ended
 };
 
-// Every nonzero of A; alpha is not zero.
+// So many nonzeros of a long row; the pieces of a row stand one behind the other in a list.
+struct Piece {
+    index_t row;
+    std::int32_t first;  // place of the row's first piece
+};
+
+// What the sums of a piece are relative to, and the sum of its weights.
+template <class S>
+struct PartEnd {
+    S largest, total;
+};
+
+// What attention keeps between two kernels where the scores are stored: a score for each nonzero, and what pieces of
+// rows of more than `longest` nonzeros have added up.
+template <class S>
+struct ScoresView {
+    S* score;
+    const Piece* piece;
+    offset_t pieces;
+    int longest;
+    S* partial;       // of each piece: the columns of V, in whole runs of four
+    PartEnd<S>* end;  // of each piece
+    int* arrived;     // of each piece; that of a row's first counts those that have come
+};
+
+// Every nonzero of A.
 template <class V, class C>
 void sample(const CpuQueue& q, const CsrView<V>& a, const Walk& walk, const Sampled<V, C>& o);
 template <class V, class C>
@@ -62,5 +87,13 @@ template <class V, class C>
 void attend(const CpuQueue& q, const CsrView<V>& a, bool early, const Attention<V, C>& o);
 template <class V, class C>
 void attend(const CudaQueue& q, const CsrView<V>& a, bool early, const Attention<V, C>& o);
+
+// The same with scores that sample() has stored: softmax of rows and product with V. Only for a GPU.
+template <class V, class C>
+void weigh(const CudaQueue& q, const CsrView<V>& a, bool early, const ScoresView<Sum<V>>& stored,
+           const Attention<V, C>& o);
+
+// The pieces of all rows of more than `longest` nonzeros. Only for a GPU; waits.
+Buffer<Piece> cut_long_rows(const CudaQueue& q, const offset_t* row_begin, index_t rows, int longest);
 
 }  // namespace tulle::inline TULLE_ABI::sddmm

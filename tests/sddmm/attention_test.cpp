@@ -5,6 +5,7 @@
 #include "sddmm/sampled_case.hpp"
 
 #include "support/backends.hpp"
+#include "support/faults.hpp"
 
 namespace tulle::inline TULLE_ABI::sddmm {
 namespace {
@@ -48,10 +49,11 @@ TEST_P(AttentionOn, IsTheSoftmaxOfTheScoresTimesV)
         int turn = 0;
         for (const auto& [depth, width] :
              {std::pair{1, 1}, {16, 32}, {33, 33}, {64, 128}, {128, 129}, {40, 7}, {8, 511}, {4, 512}})
-            for (const bool scaled : {false, true}) {
-                ++turn;
+            for (const Policy& policy : ways_to_attend(c.backend())) {
+                const bool scaled = ++turn / 2 % 2 == 1;
                 const std::string what = name_of<V>() + " to " + name_of<C>() + ", " + std::to_string(depth) + " and " +
-                                         std::to_string(width) + " columns" + (scaled ? ", scaled" : "");
+                                         std::to_string(width) + " columns, " + to_text(policy) +
+                                         (scaled ? ", scaled" : "");
                 if (!is_drawn(what, 5)) continue;
                 SCOPED_TRACE(what);
                 const Form form{turn % 5 == 1 ? Layout::col_major : Layout::row_major, turn % 2 * 4,
@@ -59,8 +61,9 @@ TEST_P(AttentionOn, IsTheSoftmaxOfTheScoresTimesV)
                 const auto q = dense<V>(a.rows, depth, Values::reals, 1), k = dense<V>(a.cols, depth, Values::reals, 2),
                            v = dense<V>(a.cols, width, Values::reals, 3);
                 const double alpha = scaled ? 0x1p-15 : 0.25;
-                EXPECT_TRUE(is_attended(a, scaled, alpha, q, k, v,
-                                        attended<V, C>(c, a, {.k = depth, .scaled = scaled}, alpha, q, k, v, form)));
+                const Options options{.k = depth, .attended = width, .scaled = scaled, .force = policy};
+                EXPECT_TRUE(
+                    is_attended(a, scaled, alpha, q, k, v, attended<V, C>(c, a, options, alpha, q, k, v, form)));
             }
     });
 }
@@ -76,7 +79,10 @@ TEST_P(AttentionOn, ScoresMayBeFarFromZero)
         HostDense<double> q{11, 1, {30, -30, 0, 1, -3, 3, 0.1, 1, 30, -30, 1}}, k{n, 1, {}};
         for (index_t j = 0; j < n; ++j) k.at.push_back(j - 20);
         const auto v = dense<double>(n, 5, Values::reals, 3);
-        EXPECT_TRUE(is_attended(a, false, 1, q, k, v, attended<double, double>(c, a, {}, 1, q, k, v, {}))) << n;
+        for (const Policy& way : ways_to_attend(c.backend()))
+            EXPECT_TRUE(
+                is_attended(a, false, 1, q, k, v, attended<double, double>(c, a, {.force = way}, 1, q, k, v, {})))
+                << n << ", " << to_text(way);
     }
 }
 
@@ -92,11 +98,13 @@ TEST_P(AttentionOn, ScoresOfMinusInfinityWeighNothing)
         const index_t first = n / 5, last = n - n / 5;
         for (index_t j = 0; j < n; ++j)
             if (j < first || j >= last) k(j, 0) = -std::numeric_limits<double>::infinity();
-        const auto h = attended<double, double>(c, a, {}, 1, q, k, v, {});
-        for (index_t col = 0; col < 5; ++col) {
-            double mean = 0;
-            for (index_t j = first; j < last; ++j) mean += v(j, col) / (last - first);
-            for (index_t i = 0; i < 3; ++i) EXPECT_NEAR(h(i, col), mean, 1e-12) << n << ", row " << i;
+        for (const Policy& way : ways_to_attend(c.backend())) {
+            const auto h = attended<double, double>(c, a, {.force = way}, 1, q, k, v, {});
+            for (index_t col = 0; col < 5; ++col) {
+                double mean = 0;
+                for (index_t j = first; j < last; ++j) mean += v(j, col) / (last - first);
+                for (index_t i = 0; i < 3; ++i) EXPECT_NEAR(h(i, col), mean, 1e-12) << n << ", row " << i;
+            }
         }
     }
 }
@@ -106,8 +114,9 @@ TEST_P(AttentionOn, EqualScoresGiveTheMean)
     const auto c = ctx();
     const auto a = csr_of<float>(3, 4, {{0, 0, 1.f}, {0, 2, 1.f}, {2, 3, 1.f}});
     const HostDense<float> q{3, 1, {0, 0, 5}}, k{4, 1, {1, 2, 3, 4}}, v{4, 2, {2, 4, 9, 9, 4, 8, 7, 1}};
-    const auto h = attended<float, float>(c, a, {}, 1, q, k, v, {});
-    EXPECT_EQ(h.at, (std::vector<float>{3, 6, 0, 0, 7, 1}));
+    for (const Policy& way : ways_to_attend(c.backend()))
+        EXPECT_EQ((attended<float, float>(c, a, {.force = way}, 1, q, k, v, {}).at),
+                  (std::vector<float>{3, 6, 0, 0, 7, 1}));
 }
 
 TEST_P(AttentionOn, AScoreThatIsNoNumberStaysInItsRow)
@@ -115,9 +124,63 @@ TEST_P(AttentionOn, AScoreThatIsNoNumberStaysInItsRow)
     const auto c = ctx();
     const auto a = csr_of<float>(2, 3, {{0, 0, 1.f}, {0, 1, 1.f}, {1, 1, 1.f}, {1, 2, 1.f}});
     const HostDense<float> q{2, 1, {1, 1}}, k{3, 1, {std::nanf(""), 1, 1}}, v{3, 1, {1, 2, 4}};
-    const auto h = attended<float, float>(c, a, {}, 1, q, k, v, {});
-    EXPECT_TRUE(std::isnan(h(0, 0)));
-    EXPECT_EQ(h(1, 0), 3.0f);
+    for (const Policy& way : ways_to_attend(c.backend())) {
+        const auto h = attended<float, float>(c, a, {.force = way}, 1, q, k, v, {});
+        EXPECT_TRUE(std::isnan(h(0, 0)));
+        EXPECT_EQ(h(1, 0), 3.0f);
+    }
+}
+
+// Rows of several pieces among short ones: called again, the counters of pieces begin anew; V of more columns than
+// there is room for goes the other way.
+TEST_P(AttentionOn, AllocatesNothingAndRepeatsItsBits)
+{
+    const auto c = ctx();
+    const auto a = pattern<float>();
+    const auto there = to_device(c, a.view());
+    const auto q = dense<float>(a.rows, 9, Values::reals, 1), k = dense<float>(a.cols, 9, Values::reals, 2);
+    for (const Policy& way : ways_to_attend(c.backend()))
+        for (const index_t width : {20, 44, 45}) {
+            const auto v = dense<float>(a.cols, width, Values::reals, 3);
+            Lent<float> q_there(c, q, {}), k_there(c, k, {}), v_there(c, v, {});
+            const HostDense<float> none{a.rows, width, std::vector<float>(std::size_t(a.rows) * std::size_t(width))};
+            Lent<float> first(c, none, {}), second(c, none, {});
+            const auto plan = Plan<float>::make(c, there.view(), {.k = 9, .attended = 44, .force = way});
+            c.memory().fail_at(0, Memory::Fail::for_ever);
+            for (auto* h : {&first, &second})
+                plan.attend(0.5f, q_there.view(), k_there.view(), v_there.view(), h->view());
+            c.memory().fail_at(-1);
+            const auto h = first.take();
+            EXPECT_TRUE(is_attended(a, false, 0.5, q, k, v, h)) << to_text(way) << ", " << width;
+            EXPECT_TRUE(same_bits(h.at, second.take().at)) << to_text(way) << ", " << width;
+        }
+}
+
+// A number for each nonzero, and for pieces of long rows as many as V has columns: no more than a few for each nonzero.
+TEST_P(AttentionOn, KeepsRoomForScoresWhereTheyAreStored)
+{
+    const auto c = ctx();
+    const auto a = pattern<float>();
+    const auto there = to_device(c, a.view());
+    if (c.backend() == Backend::cpu) return;
+    const auto bytes = [&](const Options& options) { return Plan<float>::make(c, there.view(), options).bytes(); };
+    const std::size_t one = bytes({.attended = 32, .force = Policy{4}}),
+                      two = bytes({.attended = 32, .force = Policy{4, true}});
+    EXPECT_EQ(one, a.col.size() * sizeof(index_t));
+    EXPECT_GE(two, one + a.col.size() * sizeof(float));
+    EXPECT_LE(two, one + a.col.size() * 4 * sizeof(float));
+    tulle::test::expect_clean_failures(c, [&] { bytes({.attended = 32, .force = Policy{4, true}}); });
+}
+
+TEST_P(AttentionOn, StoresScoresWhereALaunchCostsLess)
+{
+    EXPECT_FALSE(choose({.rows = 1 << 20, .nonzeros = 1 << 22}, Backend::cuda).policy.stored);
+    EXPECT_FALSE(choose({.rows = 1 << 20, .nonzeros = 1 << 22, .attended = 32}, Backend::cpu).policy.stored);
+    EXPECT_TRUE(choose({.rows = 1 << 20, .nonzeros = 1 << 22, .attended = 32}, Backend::cuda).policy.stored);
+    EXPECT_FALSE(
+        choose({.rows = 300, .nonzeros = 1000, .value_bytes = 4, .attended = 128}, Backend::cuda).policy.stored);
+    EXPECT_TRUE(
+        choose({.rows = 300, .nonzeros = 90000, .value_bytes = 4, .attended = 128}, Backend::cuda).policy.stored);
 }
 
 TEST_P(AttentionOn, RefusesWhatDoesNotFit)
@@ -135,6 +198,8 @@ TEST_P(AttentionOn, RefusesWhatDoesNotFit)
     EXPECT_THROW(plan.attend(1, m(2, 4, 0), m(3, 4, 100), m(3, 4, 200), m(2, 4, 205)), ValueError);
     EXPECT_THROW(plan.attend(1, m(2, 4, 0), m(3, 4, 100), m(3, 513, 200), m(2, 513, 2500)), ValueError);
     plan.attend(1, m(2, 4, 0), m(3, 4, 100), m(3, 512, 200), m(2, 512, 2000));
+    EXPECT_THROW(Plan<float>::make(c, there.view(), {.attended = -1}), ValueError);
+    EXPECT_THROW(Plan<float>::make(c, there.view(), {.attended = 513}), ValueError);
 }
 
 TULLE_ON_BACKENDS(AttentionOn);

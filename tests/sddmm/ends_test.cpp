@@ -55,7 +55,8 @@ TEST_P(SddmmEndsOn, NonzerosAndColumnsAroundEveryBatch)
 
 // Attention: rows of V, Q and K around the runs and packs that lanes load, and rows of A around the scores at once.
 template <class V, class C>
-void check_attention_ends(const Context& ctx, index_t length, index_t depth, index_t width, Edge edge)
+void check_attention_ends(const Context& ctx, const Policy& policy, index_t length, index_t depth, index_t width,
+                          Edge edge)
 {
     const auto a = in_type<V>(matrix_of_lengths<double>({1, length, 0, length}, length, 5));
     const auto q = dense<V>(a.rows, depth, Values::reals, 1), k = dense<V>(a.cols, depth, Values::reals, 2),
@@ -68,7 +69,7 @@ void check_attention_ends(const Context& ctx, index_t length, index_t depth, ind
             k_there(ctx, k, Layout::row_major, gap(depth), edge, 0),
             v_there(ctx, v, Layout::row_major, gap(width), edge, 0);
         const ExactDense<C> h_there(ctx, none, Layout::row_major, gap(width), edge, 0);
-        Plan<V, C>::make(ctx, there.view(), {.k = depth, .scaled = true})
+        Plan<V, C>::make(ctx, there.view(), {.k = depth, .attended = width, .scaled = true, .force = policy})
             .attend(Sum<V>(0x1p-15), q_there.of, k_there.of, v_there.of, h_there.of);
         ASSERT_TRUE(is_attended(a, true, 0x1p-15, q, k, v, h_there.take()));
     }
@@ -83,15 +84,18 @@ TEST_P(SddmmEndsOn, AttentionAroundEveryBatch)
                 if (edge == Edge::begin && c.backend() == Backend::cuda) continue;
                 const index_t length = along == 0 ? size : 3, depth = along == 1 ? size : 5,
                               width = along == 2 ? size : 6;
+                const auto ways = ways_to_attend(c.backend());
                 for_each_type([&](auto v, auto to) {
                     using V = decltype(v);
                     using C = decltype(to);
                     const std::string what = "attention, " + std::to_string(length) + " nonzeros, " +
                                              std::to_string(depth) + " and " + std::to_string(width) + " columns, " +
                                              name_of<V>() + " to " + name_of<C>();
-                    if (!is_drawn(what, 20)) return;
-                    SCOPED_TRACE(what);
-                    check_attention_ends<V, C>(c, length, depth, width, edge);
+                    for (const Policy& way : ways) {
+                        if (!is_drawn(what + ", " + to_text(way), 20)) continue;
+                        SCOPED_TRACE(what + ", " + to_text(way));
+                        check_attention_ends<V, C>(c, way, length, depth, width, edge);
+                    }
                 });
             }
 }

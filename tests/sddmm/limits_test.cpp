@@ -5,7 +5,7 @@
 //     where                            holds              switches at        seen by
 //     Strided (steps.hpp)              i * row + j * col  2^31 entries       LinesFourGibibytesApart
 //     rows of nonzeros (sddmm.cpp)     31 bits            2^31 rows          ColumnsUpTo31Bits
-//     columns of V (attend.cu)         teams and runs     32, 128, 512       attention_test.cpp
+//     columns of V (attend.cu, weigh.cu)  teams and runs  32, 128, 512       attention_test.cpp
 #include <set>
 
 #include "sddmm/sampled_case.hpp"
@@ -83,13 +83,14 @@ void check_sampled(const Context& c, const HostCsr<V>& a, index_t k, Layout layo
 
 // Attention with alpha = 0.1: the row of H is the mean of rows of V with the weights exp(0.1 dot).
 void check_attended(const Context& c, const HostCsr<double>& a, index_t k, index_t width, Layout layout,
-                    offset_t leading)
+                    offset_t leading, const Policy& policy)
 {
     const Far<double> far(c, a, k, layout, leading);
     const FarDense<double> v(c, a.cols, width, layout, leading, far.needed_cols, 2);
     FarDense<double> h(c, a.rows, width, layout, leading, far.needed_rows, 3);
     const Csr<double> there = to_device(c, a.view());
-    Plan<double>::make(c, there.view()).attend(0.1, far.x.view(), far.y.view(), v.view(), h.view());
+    const Options options{.attended = width, .force = policy};
+    Plan<double>::make(c, there.view(), options).attend(0.1, far.x.view(), far.y.view(), v.view(), h.view());
     const auto entries = a.entries();
     for (index_t i = 0; i < a.rows; ++i)
         for (index_t w = 0; w < width; ++w) {
@@ -114,7 +115,7 @@ TEST_P(SddmmLimitsOn, ColumnsUpTo31Bits)
         SCOPED_TRACE(name);
         check_sampled(c, a, 3, Layout::row_major, 3);
         check_sampled(c, in_type<float>(a), 4, Layout::row_major, 4);
-        check_attended(c, a, 2, 3, Layout::row_major, 4);
+        for (const Policy& way : ways_to_attend(c.backend())) check_attended(c, a, 2, 3, Layout::row_major, 4, way);
     }
 }
 
@@ -136,7 +137,7 @@ TEST_P(SddmmLimitsOn, LinesFourGibibytesApart)
             for (const index_t k : {4, 7}) {
                 SCOPED_TRACE("leading " + std::to_string(leading) + ", k " + std::to_string(k));
                 check_sampled(c, a, k, layout, leading);
-                check_attended(c, a, k, 5, layout, leading);
+                for (const Policy& way : ways_to_attend(c.backend())) check_attended(c, a, k, 5, layout, leading, way);
             }
 }
 

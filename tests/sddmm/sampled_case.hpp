@@ -63,6 +63,13 @@ template <class V, class C>
     return ::testing::AssertionSuccess();
 }
 
+// Attention on a backend: with scores used where they are computed, and stored between two kernels.
+inline std::vector<Policy> ways_to_attend(Backend backend)
+{
+    if (backend == Backend::cpu) return candidates(backend);
+    return {Policy{4}, Policy{4, true}};
+}
+
 // Whether got is softmax(alpha Q K^T [a] at the positions of A) V. A weight has the relative error of its score's
 // absolute error, of exp (a few units), and of the sums.
 template <class V, class C>

@@ -10,20 +10,14 @@
 #include "base/constant.hpp"
 #include "base/math.hpp"
 #include "sddmm/cuda/dots.cuh"
+#include "sddmm/cuda/running.cuh"
 
 namespace tulle::inline TULLE_ABI::sddmm {
 namespace {
 
 constexpr int threads_per_block = 256, warps_per_block = threads_per_block / 32;
-constexpr int batches_of_warp = 4;  // rows of more are shared by the block
-constexpr unsigned whole_warp = 0xffffffffu;
+constexpr int batches_of_warp = 4;         // rows of more are shared by the block
 constexpr offset_t many_nonzeros = 32768;  // from which on four lanes compute a score, as in SDDMM (measured there)
-
-template <class S>
-__device__ inline S minus_infinity()
-{
-    return -std::numeric_limits<S>::infinity();
-}
 
 // Nonzeros of a row that a warp has at once.
 template <int Lanes>
@@ -34,50 +28,6 @@ template <int Lanes>
 __device__ inline int lane_of_score(int i)
 {
     return i / batch<Lanes> * Lanes + i % batch<Lanes> * (Lanes / batch<Lanes>);
-}
-
-// What a lane has added up: its columns of `weights times rows of V`, for the nonzeros of its team.
-template <int Runs, class S>
-struct Running {
-    S largest, total;
-    S sum[Runs * run_length];
-};
-
-// The four columns from j on of a row of V; what is beyond the last is zero.
-template <class V>
-__device__ inline Run<V> load_columns(const Strided<const V>& v, bool whole, index_t row, index_t j, index_t width)
-{
-    const V* from = v.data + row * v.row + j * v.col;
-    if (whole && j + run_length <= width) return *reinterpret_cast<const Run<V>*>(from);
-    Run<V> run = {};
-    for (int c = 0; c < run_length; ++c)
-        if (j + c < width) run.value[c] = from[c * v.col];
-    return run;
-}
-
-// Scales what was added up before to the largest score there is now.
-template <int Runs, class S>
-__device__ inline S move_base(S largest, Running<Runs, S>& r)
-{
-    const S base = largest == minus_infinity<S>() ? S(0) : largest;
-    const S scale = std::exp(r.largest - base);
-    r.total *= scale;
-#pragma unroll
-    for (int c = 0; c < Runs * run_length; ++c) r.sum[c] *= scale;
-    r.largest = largest;
-    return base;
-}
-
-// The largest of all lanes' scores and of what was largest before. A score that is not a number is left to its weight.
-template <class S>
-__device__ inline S largest_of(S score, S before)
-{
-    S largest = score > before ? score : before;
-    for (int distance = 16; distance > 0; distance /= 2) {
-        const S other = __shfl_xor_sync(whole_warp, largest, distance);
-        largest = other > largest ? other : largest;
-    }
-    return largest;
 }
 
 // Adds `count` rows of V with the weights that lanes have. Some rows are asked for before the first is used.
@@ -98,7 +48,7 @@ __device__ inline void add_rows(const Attention<V, C>& o, int count, Sum<V> weig
             const index_t row = __shfl_sync(whole_warp, col, from);
 #pragma unroll
             for (int t = 0; t < Runs; ++t)
-                run[n][t] = load_columns(o.v, whole, row, (t * Team + lane % Team) * run_length, o.width);
+                run[n][t] = load_columns(o.v, row, (t * Team + lane % Team) * run_length, o.width, whole);
         }
 #pragma unroll
         for (int n = 0; n < at_once; ++n) {
@@ -147,7 +97,7 @@ __device__ inline void add_batches(const CsrView<V>& a, const Attention<V, C>& o
         const offset_t at = within(mine);
         const S product = o.value ? o.alpha * (dot * widen(o.value[at])) : o.alpha * dot;
         const S score = mine < count ? product : minus_infinity<S>();
-        const S base = move_base(largest_of(score, r.largest), r);
+        const S base = move_base(largest_of<32>(score, r.largest), r);
         const S weight = mine < count ? std::exp(score - base) : S(0);
         const bool counts = in_slice % (Lanes / batch<Lanes>) == 0;  // one of the lanes that have the same
         r.total += slice_sum<32>(counts ? weight : S(0));
