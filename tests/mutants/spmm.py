@@ -41,6 +41,8 @@ MUTANTS = [
     spmm("dense: clusters are counted on from the run before", "src/spmm/cuda/multiply_dense.cu", "if (is_last[0]) *arrived = 0;", "if (is_last[0] && arrived == nullptr) *arrived = 0;", filter=CLUSTERS),
     spmm("dense: a cluster is counted in before its sums are there", "src/spmm/cuda/multiply_dense.cu", "    TULLE_SHARED(int, is_last, 1);\n    __syncthreads();\n", "    TULLE_SHARED(int, is_last, 1);\n", filter=CLUSTERS, seeds=[1, 2, 3]),
     spmm("dense: all clusters have the columns of the first", "src/spmm/cuda/multiply_dense.cu", "split = blockIdx.x & ((1u << splits_shift) - 1),", "split = blockIdx.x & ((1u << shift) - 1),", filter=CLUSTERS),
+    spmm("dense: every stage has the rows of B of the first", "src/spmm/cuda/panels.cuh", "return ask_in_order(source.row(first, 0), to);", "return ask_in_order(source.row(0, 0), to);", filter="*SplitDense*/cuda*"),
+    spmm("dense: tiles of a stage in the wrong order", "src/spmm/cuda/panels.cuh", "from + i * slabs * 32);", "from + i * 32);", filter="*SplitDense*/cuda*"),
     spmm("dense: room for the sums of one cluster", "src/spmm/spmm.cpp", "return {panels * policy.clusters * panel_rows,", "return {panels * panel_rows,", filter=CLUSTERS),
     spmm("full precision: a product of a small part is left out", "src/spmm/cuda/panels.cuh", "T::multiply(sums.small[t + i], small, big_b[i]);", "static_cast<void>(small);", filter=FULL),
     spmm("full precision: small parts of subnormal numbers lose bits", "src/spmm/cuda/panels.cuh", "constexpr float small_scale = 0x1p13f;", "constexpr float small_scale = 1;", filter="*SplitNumbersOfAnySize/cuda*"),

@@ -31,6 +31,10 @@ struct Natural {
         return chunk < count && col < cols ? col : -1;
     }
     __device__ bool has(int chunk, int) const { return chunk < count; }
+    __device__ bool fills(int chunk, int chunks) const
+    {
+        return chunk + chunks <= count && first + (chunk + chunks) * chunk_columns<V> <= cols;
+    }
     __device__ unsigned tile(int chunk, int slab) const
     {
         return first_tile + static_cast<unsigned>(chunk * slabs + slab);
