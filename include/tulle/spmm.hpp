@@ -181,6 +181,7 @@ struct Policy {
     int width = 0;  ///< columns of C that a block computes: panels 32, 64, 128; dense 32, 64; tiles 32; else 0
     int parts = 1;  ///< dense: blocks that share the columns of a panel: 1, 2, 4, 8
     int piece = 0;  ///< rows on a GPU: nonzeros of a segment, of several short rows or a part of a long one; 0: a row
+    int clusters = 1;  ///< dense: clusters of `parts` blocks that share the columns of a panel: 1, 2, 4, … 64
 
     /// Compares all fields.
     bool operator==(const Policy&) const = default;
@@ -234,7 +235,7 @@ TULLE_API void check_policy(const Policy& policy, const Features& features, cons
 /// Name of a kernel.
 TULLE_API std::string to_text(Kernel kernel);
 /// A policy as text: "rows, 8 lanes"; "rows, 8 lanes, lines of 32"; "panels of 128, pack order"; "dense, 64 columns, 8
-/// parts"; "tiles of 32 and rest, bsa order".
+/// parts"; "dense, 32 columns, 2 parts, 4 clusters"; "tiles of 32 and rest, bsa order".
 TULLE_API std::string to_text(const Policy& policy);
 /// The kernel of that name.
 /// @throws ValueError (with the names) if there is none.

@@ -26,6 +26,8 @@ constexpr std::array orders{OrderKind::natural, OrderKind::degree, OrderKind::mi
 constexpr std::array widths{widest_panel, 64, narrowest_panel};
 constexpr std::array dense_widths{64, narrowest_panel};
 constexpr std::array most_parts{8, 4, 2, 1};
+constexpr std::array parts_of_clusters{8, 2};
+constexpr int most_clusters = 64;
 constexpr offset_t panels_of(const Features& t) { return ceil_div(offset_t{t.rows}, offset_t{panel_rows}); }
 
 // Measured on an H200 (docs/design/spmm.md): a panel must save so many fetches of B rows to be faster; fewer in f16
@@ -56,8 +58,9 @@ constexpr offset_t chunks_of_part(const Features& t, int parts)
 }
 // A small matrix of short rows is done before a panel's stages have begun to come in.
 constexpr offset_t short_row = 48;
-// Reasoned: so many columns in B, below which a tensor core computes mostly padding.
-constexpr index_t least_columns = 16;
+// Reasoned: so many columns in B, below which a tensor core computes mostly padding; measured in full precision, where
+// 8 columns take as long as 32, and rows may take longer.
+constexpr index_t least_columns(const Features& t) { return t.tensor ? 16 : 8; }
 // Measured: so many blocks keep a multiprocessor busy.
 constexpr offset_t least_blocks = 5;
 // Panels are packed on the host, which takes as long as so many multiplications.
@@ -156,13 +159,16 @@ bool can_be_shape(const Features& t, const Limits& limits, const RowShape& shape
            t.nonzeros >= nonzeros_of_slice * (shape.lanes / width) * t.rows;
 }
 
-// By the thresholds above, unless another shape is predicted to take so much less time.
-constexpr double worth_changing = 0.9;
+// By the thresholds above, unless another shape is predicted to take so much less time: by tools/fit_spmm.py; doubles
+// gain more from shared rows than is predicted, where these have been timed.
+constexpr double worth_changing = 0.9, worth_in_doubles = 0.97;
+constexpr index_t widest_timed = 32;
 RowShape shape_of_rows(const Features& t, const Limits& limits)
 {
     const int piece = piece_for(t, limits);
     RowShape best{lanes_of_rows(t, limits, piece), piece};
-    double least = worth_changing * time_of(t, limits, best);
+    const bool narrow_doubles = t.value_bytes == 8 && t.n <= widest_timed;
+    double least = (narrow_doubles ? worth_in_doubles : worth_changing) * time_of(t, limits, best);
     for (const int lanes : lane_counts)
         for (const int other : pieces) {
             const RowShape shape{lanes, other};
@@ -195,7 +201,7 @@ int width_for(const Features& t, const Limits& limits)
 
 // As many parts as multiprocessors have room for one block each, if they are long enough; wide blocks where there are
 // many, because they read A less often.
-Policy dense_for(const Features& t, const Limits& limits)
+Policy dense_in_parts(const Features& t, const Limits& limits)
 {
     const auto blocks = [&](int width) { return panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{width}); };
     const offset_t chunks =
@@ -215,24 +221,75 @@ Policy dense_for(const Features& t, const Limits& limits)
     return {Kernel::dense, 1, OrderKind::natural, width, parts};
 }
 
-// Full precision. Microseconds of the dense kernel, for a column of the matrix beside 64 rows and 32 columns of C,
-// measured on an H200 (bench/results/spmm-h200-full-precision.jsonl.gz). Clusters of four do not fill all
-// multiprocessors: where they should, some have two blocks.
-double time_of_full_dense(const Features& t, const Limits& limits)
+// Microseconds of the dense kernel on an H200 for a column of the matrix beside 64 rows and 32 columns of C; tf32 is
+// reasoned.
+constexpr double time_of_column(const Features& t)
 {
-    constexpr double start = 2, least = 2.5, column_f32 = 0.0135, column_f64 = 0.0205, filled = 0.85, two_blocks = 1.75;
-    const Policy p = dense_for(t, limits);
-    const offset_t blocks = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{p.width}) * p.parts,
-                   rounds = ceil_div(blocks, offset_t{limits.multiprocessors}) * (p.width / narrowest_panel);
-    const bool crowded = p.parts >= 4 && static_cast<double>(blocks) > filled * limits.multiprocessors;
-    const double column = (t.value_bytes == 8 ? column_f64 : column_f32) * (crowded ? two_blocks : 1);
-    return std::max(least, start + column * t.cols / p.parts * static_cast<double>(rounds));
+    if (t.tensor) return t.value_bytes == 2 ? 0.0035 : 0.006;
+    return t.value_bytes == 8 ? 0.0205 : 0.0135;
 }
 
-// Whether the dense kernel is worth its memory and faster than rows, if panels use such a share of the rows of B.
+// Microseconds of the dense kernel (bench/results/spmm-h200-full-precision.jsonl.gz). Clusters of four do not fill all
+// multiprocessors: where they should, some have two blocks. What several clusters cost, a meeting in memory and the
+// sums of each, is an estimate.
+double time_of_split(const Features& t, const Limits& limits, const Policy& p)
+{
+    constexpr double start = 2, least = 2.5, filled = 0.85, two_blocks = 1.75, meeting = 0.9, a_cluster = 0.03;
+    const int splits = p.parts * p.clusters;
+    const offset_t blocks = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{p.width}) * splits,
+                   rounds = ceil_div(blocks, offset_t{limits.multiprocessors}) * (p.width / narrowest_panel);
+    const bool crowded = p.parts >= 4 && static_cast<double>(blocks) > filled * limits.multiprocessors;
+    const double columns = time_of_column(t) * (crowded ? two_blocks : 1) * t.cols / splits,
+                 joining = p.clusters > 1 ? meeting + a_cluster * p.clusters * std::max(1, 4 / p.parts) : 0;
+    return std::max(least, start + columns * static_cast<double>(rounds)) + joining;
+}
+
+// Clusters that a dense panel can be shared by: each block has some columns.
+bool can_be_clusters(const Features& t, int parts, int clusters)
+{
+    return offset_t{parts} * clusters * chunk_columns<std::uint16_t> <= t.cols;
+}
+
+// All policies of several clusters.
+std::vector<Policy> dense_in_clusters(const Features& t, const Limits& limits)
+{
+    std::vector<Policy> all;
+    for (const int with : parts_of_clusters) {
+        const int parts = limits.clusters ? with : 1;
+        for (int clusters = 2; clusters <= most_clusters && can_be_clusters(t, parts, clusters); clusters *= 2)
+            all.push_back({Kernel::dense, 1, OrderKind::natural, narrowest_panel, parts, 0, clusters});
+        if (!limits.clusters) break;
+    }
+    return all;
+}
+
+// In several clusters where there is a multiprocessor for every block, and it is predicted to take so much less time.
+constexpr double worth_clusters = 0.9;
+Policy dense_for(const Features& t, const Limits& limits)
+{
+    Policy best = dense_in_parts(t, limits);
+    const offset_t tiles = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{narrowest_panel});
+    double least = worth_clusters * time_of_split(t, limits, best);
+    for (const Policy& p : dense_in_clusters(t, limits)) {
+        const double time = time_of_split(t, limits, p);
+        if (tiles * p.parts * p.clusters > limits.multiprocessors || time >= least) continue;
+        best = p;
+        least = time;
+    }
+    return best;
+}
+
+double time_of_full_dense(const Features& t, const Limits& limits)
+{
+    return time_of_split(t, limits, dense_for(t, limits));
+}
+
+// Whether the dense kernel is worth its memory and faster than rows, if panels use such a share of the rows of B; these
+// must be whole pieces.
 bool wants_full_dense(const Features& t, const Limits& limits, double share)
 {
     return (t.value_bytes < 8 || limits.double_tensor) &&
+           static_cast<std::size_t>(t.n) * t.value_bytes % sizeof(Piece) == 0 &&
            share >= (has_few_places(t) ? least_share_of_few : least_share) &&
            time_of_full_dense(t, limits) < time_of(t, limits, shape_of_rows(t, limits));
 }
@@ -255,7 +312,7 @@ Policy policy_of(Kernel kernel, const Features& t, const Limits& limits)
 
 bool wants_cost(const Features& t, const Limits& limits)
 {
-    return can_be_dense(t, limits) && t.n >= least_columns && t.expected_calls >= calls_to_pack && t.nonzeros > 0 &&
+    return can_be_dense(t, limits) && t.n >= least_columns(t) && t.expected_calls >= calls_to_pack && t.nonzeros > 0 &&
            (t.tensor || wants_full_dense(t, limits, most_share(t)));
 }
 
@@ -264,7 +321,7 @@ Choice choose(const Features& t, const Limits& limits)
     const Policy rows = policy_of(Kernel::rows, t, limits);
     if (!on_gpu(limits)) return {rows, "a CPU multiplies row by row"};
     if (!t.unique) return {rows, "positions stored twice do not fit tiles"};
-    if (t.n < least_columns) return {rows, concat("B has ", t.n, " columns, too few for tensor cores")};
+    if (t.n < least_columns(t)) return {rows, concat("B has ", t.n, " columns, too few for tensor cores")};
     if (t.expected_calls < calls_to_pack) return {rows, "used too seldom to pack panels"};
     if (t.tensor ? is_nearly_dense(t) : wants_full_dense(t, limits, share_of_columns(t)))
         return {dense_for(t, limits),
@@ -288,6 +345,8 @@ std::vector<Policy> candidates(const Features& t, const Limits& limits)
         for (const int width : dense_widths)
             for (const int parts : most_parts)
                 if (parts == 1 || limits.clusters) all.push_back({Kernel::dense, 1, OrderKind::natural, width, parts});
+    if (can_be_dense(t, limits))
+        for (const Policy& p : dense_in_clusters(t, limits)) all.push_back(p);
     if (can_be_panels(t, limits))
         for (const OrderKind order : orders)
             for (const int width : widths) all.push_back({Kernel::panels, 1, order, width});
@@ -324,7 +383,8 @@ std::string to_text(const Policy& p)
 {
     if (p.kernel == Kernel::panels) return concat("panels of ", p.width, ", ", to_text(p.order), " order");
     if (p.kernel == Kernel::dense)
-        return concat("dense, ", p.width, " columns, ", p.parts, p.parts == 1 ? " part" : " parts");
+        return concat("dense, ", p.width, " columns, ", p.parts, p.parts == 1 ? " part" : " parts",
+                      p.clusters > 1 ? concat(", ", p.clusters, " clusters") : "");
     if (p.kernel == Kernel::tiles) return concat("tiles of ", p.width, " and rest, ", to_text(p.order), " order");
     return p.lanes == 1 ? "rows"
                         : concat("rows, ", p.lanes, " lanes", p.piece > 0 ? concat(", lines of ", p.piece) : "");

@@ -32,8 +32,10 @@ namespace shared_rows {
 inline constexpr double start = 0.75, join_in_block = 0.17, step = 0.48, doubles = 0.84, block = 0.0018;
 }  // namespace shared_rows
 
-// Lines: a step is eight nonzeros; then the pieces of the longest row, one after the other.
+// Lines: a step is eight nonzeros; then the pieces of the longest row, one after the other, or if there are more than
+// 64, 32 of them, a meeting in memory that takes as long as so many (an estimate), and what these make.
 namespace row_lines {
+inline constexpr offset_t meeting = 35;
 inline constexpr double start = 2.2, block = 0.0045, byte = 6.2e-8, doubles = 1.8, a_piece = 0.043, a_piece_f32 = 0.026;
 inline constexpr StepCosts step = {1.14, 0.717, 0.513};
 }  // namespace row_lines
@@ -76,10 +78,12 @@ inline double time_of_shared_rows(const Features& t, const Limits& limits, int l
 inline double time_of_lines(const Features& t, const Limits& limits, int lanes, int piece)
 {
     namespace costs = row_lines;
-    constexpr offset_t most_pieces = 512;
-    const double steps = static_cast<double>(std::min(t.longest, offset_t{piece})) / 8,
-                 pieces = static_cast<double>(std::min(ceil_div(t.longest, offset_t{piece}), most_pieces)),
-                 lines = static_cast<double>(t.nonzeros + t.rows) / piece;
+    const offset_t count = std::clamp(ceil_div(t.longest, offset_t{piece}), offset_t{1}, offset_t{most_pieces}),
+                   in_turn = count <= most_in_turn
+                                 ? count
+                                 : pieces_together + costs::meeting + ceil_div(count, offset_t{pieces_together});
+    const double steps = static_cast<double>(std::min(t.longest, std::max(offset_t{piece}, t.longest / count))) / 8,
+                 pieces = static_cast<double>(in_turn), lines = static_cast<double>(t.nonzeros + t.rows) / piece;
     const double longest =
         costs::step(lanes) * steps + (t.value_bytes == 4 ? costs::a_piece_f32 : costs::a_piece) * pieces;
     const double work = costs::block * blocks_of_rows(t, lines, lanes, lanes) +

@@ -132,6 +132,17 @@ void take_piece(State& s, int piece)
     check_policy(policy, s.features, s.limits);
 }
 
+// Sums, of each column, that blocks of panels leave for each other, and counters of those that have.
+struct PanelRoom {
+    offset_t sums = 0, counters = 0;
+};
+PanelRoom room_of(const Policy& policy, offset_t panels, offset_t slots, index_t columns)
+{
+    if (policy.kernel == Kernel::panels) return {slots * panel_rows, slots * (columns / narrowest_panel)};
+    if (policy.clusters == 1) return {};
+    return {panels * policy.clusters * panel_rows, panels * policy.parts * (columns / policy.width)};
+}
+
 // What only a GPU needs: panels, lines of rows, and room for the sums of pieces.
 template <class State, class V>
 void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
@@ -146,9 +157,11 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
         const offset_t tiles_across = std::max<offset_t>(1, ceil_div(s.options.n, index_t{s.choice.policy.width}));
         work.panels = prepare_panels(q, s.ctx.host(), a, std::move(s.order.row),
                                      ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles_across));
-        sums = offset_t{work.panels.slots} * panel_rows;
         columns = round_up(columns, index_t{widest_panel});
-        work.arrived = Buffer<int>(q, work.panels.slots * (columns / narrowest_panel));
+        const PanelRoom room =
+            room_of(s.choice.policy, ceil_div(offset_t{a.rows}, offset_t{panel_rows}), work.panels.slots, columns);
+        sums = room.sums;
+        work.arrived = Buffer<int>(q, room.counters);
         fill_zero(q, work.arrived.data(), work.arrived.size());
     } else if (s.choice.policy.piece > 0) {
         work.lines =
@@ -248,7 +261,7 @@ void multiply_in_full(const CudaQueue& q, const State& s, const Operands<V, V>& 
 {
     const Policy& policy = s.choice.policy;
     if (policy.kernel == Kernel::rows) return multiply_rows(q, s.rows(), policy.lanes, s.work, o);
-    if (has_pieces(o)) return multiply_dense_in_full(q, policy.width, policy.parts, s.features.cols, s.work, o);
+    if (has_pieces(o)) return multiply_dense_in_full(q, policy, s.features.cols, s.work, o);
     multiply_rows(q, s.rows(), policy_of(Kernel::rows, s.features, s.limits).lanes, s.work, o);
 }
 
@@ -260,8 +273,7 @@ void multiply_slice(const CudaQueue& q, const State& s, const Operands<V, C>& o)
     const Policy& policy = s.choice.policy;
     if constexpr (sizeof(V) != 8) {
         if (policy.kernel == Kernel::rows) return multiply_rows(q, s.rows(), policy.lanes, s.work, o);
-        if (policy.kernel == Kernel::dense)
-            return multiply_dense(q, policy.width, policy.parts, s.features.cols, s.work, o);
+        if (policy.kernel == Kernel::dense) return multiply_dense(q, policy, s.features.cols, s.work, o);
         if (policy.kernel == Kernel::tiles) return multiply_tiles_and_rest(q, policy.lanes, s.work, o);
         multiply_panels(q, policy.width, s.work, o);
     }

@@ -115,6 +115,9 @@ struct RowLines {
     Buffer<RowLine> line;  // none: every row is one
     std::int32_t slots = 0;
 };
+// Pieces of a row: the most of them, those that are added up one after the other, and how many are added up together
+// first where there are more.
+inline constexpr int most_pieces = 4096, most_in_turn = 64, pieces_together = 32;
 
 // What kernels need beside the matrix, made with the plan.
 template <class V>
@@ -124,8 +127,8 @@ struct Workspace {
     RowLines lines;
     Panels<V> panels;
     Tiles<V> tiles;
-    Buffer<Sum<V>> partial;  // sums of pieces: of rows or of panels
-    Buffer<int> arrived;     // pieces of rows, units of panels that have left their sums
+    Buffer<Sum<V>> partial;  // sums of pieces: of rows, of panels, or of clusters with the columns of a dense panel
+    Buffer<int> arrived;     // pieces of rows, units of panels, parts of clusters that have left their sums
     Buffer<Sum<V>> merged;   // tiles: both products' sums, by rows, where C is narrower than they are
     Buffer<V> b_by_rows;     // a slice of B whose columns are contiguous, by rows
 
@@ -188,15 +191,15 @@ void multiply_rows(const CudaQueue& q, const CsrView<V>& a, int lanes, const Wor
 template <class V, class C>
 void multiply_panels(const CudaQueue& q, int width, const Workspace<V>& work, const Operands<V, C>& o);
 
-// The same for dense panels of a matrix of `cols` columns, which `parts` blocks of a cluster share.
+// The same for dense panels of a matrix of `cols` columns, which the parts and clusters of the policy share.
 template <class V, class C>
-void multiply_dense(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work,
+void multiply_dense(const CudaQueue& q, const Policy& policy, index_t cols, const Workspace<V>& work,
                     const Operands<V, C>& o);
 
 // The same for float and double with the accuracy of their sums (float: three products of tf32 numbers for one). Rows
 // of B must be whole pieces.
 template <class V>
-void multiply_dense_in_full(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work,
+void multiply_dense_in_full(const CudaQueue& q, const Policy& policy, index_t cols, const Workspace<V>& work,
                             const Operands<V, V>& o);
 
 // C += alpha tiles B, in the caller's rows; entries of C are as wide as sums, and beta counts as 1. On a GPU products

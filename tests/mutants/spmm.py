@@ -10,6 +10,8 @@ TOGETHER = "*SpmmRowsOn.WithTheSameColumns*/cpu*"
 TILES = "*SpmmTilesOn.AndRestAreTheProduct/cuda*"
 CHAIN = "*SpmmChainOn.*/cuda*"
 FULL = "*SpmmFullPrecisionOn.*/cuda*"
+CLUSTERS = "*ShareLongRowsAmongClusters/cuda*"
+MANY = "*SpmmRowsOn.OfManyPieces/cuda*"
 
 
 def spmm(name, file, old, new, filter=BATTERY, **more):
@@ -32,9 +34,16 @@ MUTANTS = [
     spmm("panels: rows of C in the order of panels", "src/spmm/cuda/panels.cuh", "p.row != nullptr ? p.row[position] : position", "position", filter="*TakeNewValues/cuda*"),
     spmm("panels: new values stay outside", "src/spmm/spmm.cpp", "        fill_panels(q, s.rows(), s.work.panels);\n        fill_tiles", "        fill_tiles", filter="*TakeNewValues/cuda*"),
     spmm("dense: sums are handed over before all blocks run", "src/spmm/cuda/multiply_dense.cu", "    wait_for_cluster();\n    if (group_of_warp() == 0) hand_over", "    if (group_of_warp() == 0) hand_over", filter="*SplitDense*/cuda*"),
-    spmm("dense: sums are added up before all are there", "src/spmm/cuda/multiply_dense.cu", "    arrive_in_cluster();\n    wait_for_cluster();\n    write_share", "    write_share", filter="*SplitDense*/cuda*", seeds=[1, 2, 3]),
+    spmm("dense: sums are added up before all are there", "src/spmm/cuda/multiply_dense.cu", "    arrive_in_cluster();\n    wait_for_cluster();\n    const PairWriter", "    const PairWriter", filter="*SplitDense*/cuda*", seeds=[1, 2, 3]),
     spmm("dense: a group too few is added", "src/spmm/cuda/multiply_dense.cu", "group < S::groups - 1; ++group)", "group < S::groups - 2; ++group)", filter="*SplitDense*/cuda*"),
-    spmm("dense: another block's share", "src/spmm/cuda/multiply_dense.cu", "const int number = part * share + i,", "const int number = i,", filter="*SplitDense*/cuda*"),
+    spmm("dense: another block's share", "src/spmm/cuda/multiply_dense.cu", "const int number = part * share + i;\n        use(number", "const int number = i;\n        use(number", filter="*SplitDense*/cuda*"),
+    spmm("dense: the first of several clusters to come adds up", "src/spmm/cuda/multiply_dense.cu", "is_last[0] = arrive(arrived) == blocks - 1;", "is_last[0] = arrive(arrived) == 0;", filter=CLUSTERS),
+    spmm("dense: clusters are counted on from the run before", "src/spmm/cuda/multiply_dense.cu", "if (is_last[0]) *arrived = 0;", "if (is_last[0] && arrived == nullptr) *arrived = 0;", filter=CLUSTERS),
+    spmm("dense: a cluster is counted in before its sums are there", "src/spmm/cuda/multiply_dense.cu", "    TULLE_SHARED(int, is_last, 1);\n    __syncthreads();\n", "    TULLE_SHARED(int, is_last, 1);\n", filter=CLUSTERS, seeds=[1, 2, 3]),
+    spmm("dense: all clusters have the columns of the first", "src/spmm/cuda/multiply_dense.cu", "split = blockIdx.x & ((1u << splits_shift) - 1),", "split = blockIdx.x & ((1u << shift) - 1),", filter=CLUSTERS),
+    spmm("dense: every stage has the rows of B of the first", "src/spmm/cuda/panels.cuh", "return ask_in_order(source.row(first, 0), to);", "return ask_in_order(source.row(0, 0), to);", filter="*SplitDense*/cuda*"),
+    spmm("dense: tiles of a stage in the wrong order", "src/spmm/cuda/panels.cuh", "from + i * slabs * 32);", "from + i * 32);", filter="*SplitDense*/cuda*"),
+    spmm("dense: room for the sums of one cluster", "src/spmm/spmm.cpp", "return {panels * policy.clusters * panel_rows,", "return {panels * panel_rows,", filter=CLUSTERS),
     spmm("full precision: a product of a small part is left out", "src/spmm/cuda/panels.cuh", "T::multiply(sums.small[t + i], small, big_b[i]);", "static_cast<void>(small);", filter=FULL),
     spmm("full precision: small parts of subnormal numbers lose bits", "src/spmm/cuda/panels.cuh", "constexpr float small_scale = 0x1p13f;", "constexpr float small_scale = 1;", filter="*SplitNumbersOfAnySize/cuda*"),
     spmm("full precision: what overflows is added up from rounded numbers", "src/spmm/cuda/panels.cuh", "factor(Split number) { return number.value; }", "factor(Split number) { return Tile<float>::factor(number.value); }", filter="*SplitNumbersOfAnySize/cuda*"),
@@ -58,6 +67,8 @@ MUTANTS = [
     spmm("rows: pieces are counted on from the run before", "src/spmm/cuda/multiply_rows.cu", "if (before == slices - 1) *arrived = 0;", "if (before == slices) *arrived = 0;", filter=ROWS),
     spmm("rows: lanes leave their sums after they are counted", "src/spmm/cuda/multiply_rows.cu", "    __syncwarp(mine);\n    int before = 0;", "    int before = 0;", filter=ROWS, seeds=[1, 2, 3]),
     spmm("rows: only the first piece of a long row", "src/spmm/cuda/multiply_rows.cu", "= left[(p + i) * apart];", "= left[p * apart];", filter=ROWS),
+    spmm("rows: a group of pieces leaves the sums of its first", "src/spmm/cuda/multiply_rows.cu", "if (j < o.n) *left(first) = {{whole[0], whole[1], whole[2], whole[3]}};", "", filter=MANY),
+    spmm("rows: groups of pieces are counted with those of the first group", "src/spmm/cuda/multiply_rows.cu", "first = 0, counter = 1, apart", "first = 0, counter = 0, apart", filter=MANY, seeds=[1, 2, 3]),
     spmm("shared rows: every slice takes the first's nonzeros", "src/spmm/cuda/multiply_rows.cu", "add_share<true>(a, begin + slice % slices, end,", "add_share<true>(a, begin, end,", filter=ROWS),
     spmm("shared rows: the last nonzeros of a row are left out", "src/spmm/cuda/multiply_rows.cu", "if (i * apart < left) b[i] = load_run", "if ((i + 1) * apart < left) b[i] = load_run", filter=ROWS),
     spmm("shared rows: sums of warps are read before they are there", "src/spmm/cuda/multiply_rows.cu", "    __syncthreads();\n    if (warp > 0 || lane >= Width) return;", "    if (warp > 0 || lane >= Width) return;", filter=ROWS, seeds=[1, 2, 3]),
@@ -72,7 +83,7 @@ MUTANTS = [
     spmm("cpu: the second part of columns is that of the first", "src/spmm/cpu/row_blocks.hpp", "j + Vectors / 2 * Count, streams);", "j, streams);", filter=TOGETHER),
     spmm("cpu: rows together whose first columns are the same", "src/spmm/cpu/row_blocks.hpp", "return std::memcmp(a.col + before, a.col + begin, static_cast<std::size_t>(length) * sizeof(index_t)) == 0;", "return true;", filter=TOGETHER),
     spmm("lines: a long row joins those before it", "src/spmm/cuda/cut_rows.cu", "row == 0 || pieces(row) > 0 || ", "row == 0 || ", filter=LINES),
-    spmm("lines: as many pieces as it takes", "src/spmm/cuda/cut_rows.cu", "wanted < most_pieces ? wanted : most_pieces", "wanted", filter=LINES),
+    spmm("lines: as many pieces as it takes", "src/spmm/cuda/cut_rows.cu", "wanted < most_pieces ? wanted : offset_t{most_pieces}", "wanted", filter=LINES),
     spmm("lines: a row of just the length is cut", "src/spmm/cuda/cut_rows.cu", "(length(row) + piece - 1) / piece;", "length(row) / piece + 1;", filter=LINES),
     spmm("lines: slots of the row before", "src/spmm/cuda/cut_rows.cu", "pieces * (line_unit + 1)", "pieces * line_unit + 1", filter=LINES),
     spmm("scale: rows without factors, one entry at a time", "src/spmm/cuda/operands.cuh", "sum = RowFactor<V, C>(o, row)(sum);", "", filter=SCALE),

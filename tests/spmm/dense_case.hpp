@@ -37,7 +37,10 @@ using tulle::test::Scalars;
 using tulle::test::Values;
 
 // The policy for nearly dense matrices.
-inline Policy whole(int width, int parts) { return {Kernel::dense, 1, OrderKind::natural, width, parts}; }
+inline Policy whole(int width, int parts, int clusters = 1)
+{
+    return {Kernel::dense, 1, OrderKind::natural, width, parts, 0, clusters};
+}
 
 // A float as tf32 has it: 10 bits of fraction, ties away from zero.
 inline float tf32_of(float value)

@@ -85,6 +85,33 @@ TEST_P(SpmmFullPrecisionOn, KeepTheBitsOfSingleProducts)
         for (const int parts : {1, 2, 4, 8})
             if (is_drawn(name_of<decltype(v)>() + std::to_string(parts), 2))
                 check_single_products<decltype(v)>(ctx(), whole(parts % 3 == 2 ? 64 : 32, parts));
+        check_single_products<decltype(v)>(ctx(), whole(32, 2, 2));
+    });
+}
+
+// A panel whose columns several clusters share, twice: their counters are ready again. A plan for fewer columns of B
+// than there are has room for some of them at a time.
+TEST_P(SpmmFullPrecisionOn, ShareLongRowsAmongClusters)
+{
+    if (!on_gpu()) GTEST_SKIP() << "the kernel is for GPUs";
+    const auto c = ctx();
+    const auto in_double = matrix_where<double>(70, 300, Values::integers, 5,
+                                                [](index_t i, index_t j) { return below(hash_of(3, i, j), 2) != 0; });
+    for_floats_and_doubles([&](auto v) {
+        using V = decltype(v);
+        const auto a = in_type<V>(in_double);
+        const auto there = to_device(c, a.view());
+        const auto b = dense<V>(300, 40, Values::integers, 3), before = dense<V>(70, 40, Values::integers, 4);
+        for (const auto& [parts, clusters, n] : {std::tuple{2, 8, 40}, std::tuple{8, 2, 12}}) {
+            if (!is_drawn(name_of<V>() + std::to_string(parts), 1)) continue;
+            const auto plan = Plan<V>::make(c, there.view(), {.n = n, .force = whole(32, parts, clusters)});
+            Lent<V> b_there(c, b, {}), first(c, before, {}), second(c, before, {});
+            plan.run(V(2), b_there.view(), V(-1), first.view());
+            plan.run(V(2), b_there.view(), V(-1), second.view());
+            const auto x = first.take(), y = second.take();
+            EXPECT_TRUE(is_product(a, false, {2, -1}, b, before, x, true, false, std::is_same_v<V, float>)) << parts;
+            EXPECT_TRUE(same_bits(x.at, y.at));
+        }
     });
 }
 
@@ -185,7 +212,8 @@ TEST_P(SpmmFullPrecisionOn, AreChosenForNearlyDenseMatrices)
         EXPECT_EQ(kernel({.n = 64}), on_gpu() ? Kernel::dense : Kernel::rows);
         EXPECT_EQ(kernel({.n = 64, .piece = 0}), Kernel::rows);
         EXPECT_EQ(kernel({.n = 64, .expected_calls = 1}), Kernel::rows);
-        EXPECT_EQ(kernel({.n = 8}), Kernel::rows);
+        EXPECT_EQ(kernel({.n = 4}), Kernel::rows);
+        EXPECT_EQ(kernel({.n = 63}), Kernel::rows) << "rows of B that are no whole pieces";
         const std::string text = Plan<V>::make(c, there.view(), {.n = 64}).describe();
         const bool split = on_gpu() && sizeof(V) == 4;
         EXPECT_EQ(text.find("three tf32 products") != std::string::npos, split) << text;

@@ -297,8 +297,8 @@ TEST_P(SpmmPanelsOn, CutLongPanels)
     }
 }
 
-// Nearly dense matrices: every width, every number of parts, more parts than there are chunks, rows and columns that
-// fill no panel and no chunk; the same bits every time. And the choice takes them.
+// Nearly dense matrices: every width, every number of parts and clusters, more parts than there are chunks, rows and
+// columns that fill no panel and no chunk; the same bits every time. And the choice takes them.
 TEST_P(SpmmPanelsOn, SplitDenseMatrices)
 {
     const auto c = ctx();
@@ -315,6 +315,8 @@ TEST_P(SpmmPanelsOn, SplitDenseMatrices)
         std::vector<Policy> all{plan.policy()};
         for (const int parts : {1, 2, 4, 8})
             if (on_gpu()) all.push_back(whole(parts % 3 == 2 ? 64 : 32, parts));
+        for (const Policy& policy : candidates(plan.features(), {c.backend()}))
+            if (policy.clusters > 1) all.push_back(policy);
         for (const Policy& policy : all) {
             if (!is_drawn(std::to_string(rows) + to_text(policy), 1)) continue;
             const auto b = dense<Bfloat16>(cols, 72, Values::integers, 3);

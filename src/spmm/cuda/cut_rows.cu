@@ -18,9 +18,6 @@ namespace {
 
 constexpr int threads = 256;
 
-// Sums of pieces are added up one after the other by one slice of lanes: pieces of enormous rows are longer instead.
-constexpr offset_t most_pieces = 512;
-
 // Rows in an array, and how they are cut.
 struct Cut {
     const offset_t* row_begin;
@@ -28,11 +25,11 @@ struct Cut {
     offset_t piece;
 
     __device__ offset_t length(index_t row) const { return row_begin[row + 1] - row_begin[row]; }
-    // 0: the row stays whole.
+    // 0: the row stays whole. Pieces of enormous rows are longer, because their sums are not added up all at once.
     __device__ offset_t pieces(index_t row) const
     {
         const offset_t wanted = (length(row) + piece - 1) / piece;
-        return wanted <= 1 ? 0 : wanted < most_pieces ? wanted : most_pieces;
+        return wanted <= 1 ? 0 : wanted < most_pieces ? wanted : offset_t{most_pieces};
     }
     // Whether a line begins with this row, as one does behind a row that is cut: that one has more than a piece of the
     // count.

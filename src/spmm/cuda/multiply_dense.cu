@@ -3,7 +3,8 @@
 // Nearly dense matrices on tensor cores (panels.cuh): panels whose chunks are all columns, one after the other, each
 // with four tiles. Nothing has to be looked up, so copies begin at once. Such matrices are small and their panels few:
 // the chunks of a panel are split among up to eight blocks of a cluster, each of which adds up its share of all sums in
-// the others' order.
+// the others' order; and among several clusters, whose blocks leave their sums in memory: of those that own the same
+// sums, the last to come adds them up in the order of clusters.
 //
 // Numbers of 16 bits and of tf32 are multiplied as they are, floats in full precision as three products of tf32 numbers
 // (Split), doubles on the tensor cores for doubles.
@@ -30,6 +31,10 @@ struct Natural {
         return chunk < count && col < cols ? col : -1;
     }
     __device__ bool has(int chunk, int) const { return chunk < count; }
+    __device__ bool fills(int chunk, int chunks) const
+    {
+        return chunk + chunks <= count && first + (chunk + chunks) * chunk_columns<V> <= cols;
+    }
     __device__ unsigned tile(int chunk, int slab) const
     {
         return first_tile + static_cast<unsigned>(chunk * slabs + slab);
@@ -107,49 +112,107 @@ __device__ inline void hand_over(Two<Sum<V>>* sums, int part, int shift, const S
     }
 }
 
-// Adds up what this block owns and writes it to C, whose rows are those of panels. As in write_sums, what can be
-// written without looking is.
+// Writes a pair of sums, by its number, to C, whose rows are those of panels. As in write_sums, what can be written
+// without looking is.
 template <int Columns, class V, class C>
-__device__ inline void write_share(const PanelsView<V>& p, const Operands<V, C>& o, const Two<Sum<V>>* sums, int part,
-                                   int shift, offset_t first_row, offset_t j)
-{
-    using Entry = EntryType<C>;
-    const int share = Pairs<Columns>::count >> shift, parts = 1 << shift;
-    const bool pairs = writes_pairs(o),
-               simple = (sizeof(V) == 2 || Pairing<V>::neighbours) && pairs && o.beta == 0 && j + Columns <= o.n;
-    for (int i = static_cast<int>(threadIdx.x); i < share; i += static_cast<int>(blockDim.x)) {
-        Sum<V> left = 0, right = 0;
-#pragma unroll
-        for (int other = 0; other < most_parts; ++other) {
-            if (other >= parts) break;
-            const Two<Sum<V>> two = sums[other * share + i];
-            left += two.value[0];
-            right += two.value[1];
-        }
-        const int number = part * share + i, lane = Pairs<Columns>::lane(number), t = Pairs<Columns>::eight(number);
+struct PairWriter {
+    const PanelsView<V>& p;
+    const Operands<V, C>& o;
+    offset_t first_row, j;
+    bool pairs, simple;
+
+    __device__ PairWriter(const PanelsView<V>& panels, const Operands<V, C>& operands, offset_t row, offset_t column)
+        : p(panels),
+          o(operands),
+          first_row(row),
+          j(column),
+          pairs(writes_pairs(operands))
+    {
+        simple = (sizeof(V) == 2 || Pairing<V>::neighbours) && pairs && o.beta == 0 && j + Columns <= o.n;
+    }
+
+    __device__ void operator()(int number, Sum<V> left, Sum<V> right) const
+    {
+        using Entry = EntryType<C>;
+        const int lane = Pairs<Columns>::lane(number), t = Pairs<Columns>::eight(number);
         const offset_t position = first_row + Pairs<Columns>::row(number), column = j + Pairing<V>::column(t, lane, 0),
                        next = j + Pairing<V>::column(t, lane, 1);
-        if (position >= p.rows) continue;
+        if (position >= p.rows) return;
         if (simple) {
             const RowFactor<V, C> scaled(o, position);
             *reinterpret_cast<Two<Entry>*>(o.c + position * o.c_row + column) = {
                 {Narrow<Entry>::from(o.alpha * scaled(left)), Narrow<Entry>::from(o.alpha * scaled(right))}};
-            continue;
-        }
-        if (next == column + 1) put_pair(o, pairs, position, column, left, right);
+        } else if (next == column + 1) put_pair(o, pairs, position, column, left, right);
         else {
             if (column < o.n) put(o, position, column, left);
             if (next < o.n) put(o, position, next, right);
         }
     }
+};
+
+// Adds up, for every pair that this block owns, what the blocks of its cluster have, and hands it on by its number.
+template <int Columns, class T, class Use>
+__device__ inline void add_share(const Two<T>* sums, int part, int shift, Use&& use)
+{
+    const int share = Pairs<Columns>::count >> shift, parts = 1 << shift;
+    for (int i = static_cast<int>(threadIdx.x); i < share; i += static_cast<int>(blockDim.x)) {
+        T left = 0, right = 0;
+#pragma unroll
+        for (int other = 0; other < most_parts; ++other) {
+            if (other >= parts) break;
+            const Two<T> two = sums[other * share + i];
+            left += two.value[0];
+            right += two.value[1];
+        }
+        const int number = part * share + i;
+        use(number, left, right);
+    }
 }
 
-// Which block is which: parts of a panel are neighbours, then come panels, then columns. Powers of two by their
+// The same with what the blocks of other clusters have left that own these pairs.
+template <int Columns, class T, class Use>
+__device__ inline void add_clusters(const Two<T>* left_sums, int clusters, int part, int shift, Use&& use)
+{
+    constexpr int at_once = 8;
+    const int share = Pairs<Columns>::count >> shift;
+    for (int i = static_cast<int>(threadIdx.x); i < share; i += static_cast<int>(blockDim.x)) {
+        const int number = part * share + i;
+        T left = 0, right = 0;
+        for (int first = 0; first < clusters; first += at_once) {
+            Two<T> some[at_once] = {};
+#pragma unroll
+            for (int k = 0; k < at_once; ++k)
+                if (first + k < clusters) some[k] = left_sums[(first + k) * Pairs<Columns>::count + number];
+#pragma unroll
+            for (int k = 0; k < at_once; ++k) left += some[k].value[0], right += some[k].value[1];
+        }
+        use(number, left, right);
+    }
+}
+
+// Counts this block in, all of whose threads have left their sums. True, for all of them, if it is the last of so many;
+// the counter is ready for the next run then.
+__device__ inline bool block_comes_last(int* arrived, int blocks)
+{
+    TULLE_SHARED(int, is_last, 1);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        is_last[0] = arrive(arrived) == blocks - 1;
+        if (is_last[0]) *arrived = 0;
+    }
+    __syncthreads();
+    return is_last[0];
+}
+
+// Which block is which: parts of a panel are neighbours, then come clusters, panels and columns. Powers of two by their
 // exponents: a division takes as long as a copy.
+template <class T>
 struct Grid {
     index_t cols;  // of the matrix
-    int parts_shift;
+    int parts_shift, clusters_shift;
     unsigned panels;
+    Two<T>* partial;  // where each of several clusters leaves its sums of a panel and some columns
+    int* arrived;     // blocks that have, by panel and columns, and part of a cluster
 };
 
 // Two groups of warps: each has half of the chunks of a stage. Blocks are few, one a multiprocessor, and a stage costs
@@ -165,36 +228,38 @@ struct DenseMemory {
     static_assert(bytes <= 96 * 1024);  // 99 KB are what a block may have on some GPUs
 };
 
-// A cluster per panel and `Columns` columns of C; its blocks have equal parts of the chunks.
-//   grid: parts for every panel, for every `Columns` columns
+// A cluster, or several, per panel and `Columns` columns of C; their blocks have equal parts of the chunks.
+//   grid: parts of every cluster, for every panel, for every `Columns` columns
 //   shared memory: stages and sums, 80 KB, 96 KB with sums in double
 //   C: every row once
 template <int Columns, class V, class C>
 __global__ void __launch_bounds__(DenseShape<V, Columns>::threads)
-    multiply_dense_kernel(PanelsView<V> p, Operands<V, C> o, Grid grid)
+    multiply_dense_kernel(PanelsView<V> p, Operands<V, C> o, Grid<Sum<V>> grid)
 {
     using S = DenseShape<V, Columns>;
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     Piece* const stages = reinterpret_cast<Piece*>(memory);
     Two<Sum<V>>* const shared = reinterpret_cast<Two<Sum<V>>*>(memory + DenseMemory<S, Sum<V>>::sums_at);
-    const int shift = grid.parts_shift, parts = 1 << shift, part = static_cast<int>(blockIdx.x) & (parts - 1),
-              lane = static_cast<int>(threadIdx.x) % 32;
-    const unsigned cluster = blockIdx.x >> shift, tile = cluster / grid.panels, panel = cluster - tile * grid.panels;
-    const unsigned chunks = static_cast<unsigned>(ceil_div(grid.cols, index_t{chunk_columns<V>})),
-                   begin = (chunks * static_cast<unsigned>(part)) >> shift;
-    const int count = static_cast<int>(((chunks * static_cast<unsigned>(part + 1)) >> shift) - begin);
+    constexpr bool one_cluster = Columns > narrowest_panel;  // registers are scarce there
+    const int shift = grid.parts_shift, splits_shift = shift + (one_cluster ? 0 : grid.clusters_shift),
+              part = static_cast<int>(blockIdx.x) & ((1 << shift) - 1), lane = static_cast<int>(threadIdx.x) % 32;
+    const unsigned group = blockIdx.x >> splits_shift, split = blockIdx.x & ((1u << splits_shift) - 1),
+                   tile = group / grid.panels, panel = group - tile * grid.panels;
+    const std::uint64_t chunks = static_cast<std::uint64_t>(ceil_div(grid.cols, index_t{chunk_columns<V>}));
+    const auto begin = static_cast<unsigned>((chunks * split) >> splits_shift);
+    const int count = static_cast<int>(static_cast<unsigned>((chunks * (split + 1)) >> splits_shift) - begin);
     const offset_t j = static_cast<offset_t>(tile) * Columns, first_row = static_cast<offset_t>(panel) * panel_rows,
-                   first_chunk = static_cast<offset_t>(panel) * chunks + begin;
+                   first_chunk = static_cast<offset_t>(panel) * static_cast<offset_t>(chunks) + begin;
     const Natural<V> source{static_cast<index_t>(begin) * chunk_columns<V>, grid.cols,
                             static_cast<unsigned>(first_chunk * slabs), count};
-    if (shift > 0) arrive_in_cluster();
+    if (splits_shift > 0) arrive_in_cluster();
     Sums<V, Columns> sums;
     multiply_chunks<S>(p, RowCopies<S, Rows::pieces, V, C>(o, j), source, count, stages, sums, [](int) {});
     sums.settle();
     auto& sum = sums.value;
     join_groups<S>(stages, sum);
     if (group_of_warp() == 0) mend_sums<Columns>(p, o, first_chunk, first_chunk + count, slab_of_warp(), lane, j, sum);
-    if (shift == 0) {
+    if (splits_shift == 0) {
         if (group_of_warp() == 0) write_sums<Columns>(p, o, first_row + slab_of_warp() * slab_rows, j, lane, sum);
         return;
     }
@@ -202,26 +267,44 @@ __global__ void __launch_bounds__(DenseShape<V, Columns>::threads)
     if (group_of_warp() == 0) hand_over<Columns, V>(shared, part, shift, sum);
     arrive_in_cluster();
     wait_for_cluster();
-    write_share<Columns>(p, o, shared, part, shift, first_row, j);
+    const PairWriter<Columns, V, C> write(p, o, first_row, j);
+    const int clusters = 1 << (splits_shift - shift);
+    if (one_cluster || clusters == 1) return add_share<Columns>(shared, part, shift, write);
+    Two<Sum<V>>* const left = grid.partial + static_cast<offset_t>(group) * clusters * Pairs<Columns>::count;
+    Two<Sum<V>>* const mine = left + static_cast<offset_t>(split >> shift) * Pairs<Columns>::count;
+    add_share<Columns>(shared, part, shift, [&](int number, Sum<V> one, Sum<V> other) {
+        mine[number] = {{one, other}};
+    });
+    if (block_comes_last(grid.arrived + (static_cast<offset_t>(group) << shift) + part, clusters))
+        add_clusters<Columns>(left, clusters, part, shift, write);
 }
 
 template <int Columns, class V, class C>
-void launch_dense(const CudaQueue& q, const PanelsView<V>& panels, bool early, index_t cols, int parts,
-                  const Operands<V, C>& o)
+void launch_dense(const CudaQueue& q, const Policy& policy, const PanelsView<V>& panels, const Grid<Sum<V>>& grid,
+                  bool early, const Operands<V, C>& o)
 {
-    const offset_t count = ceil_div<offset_t>(panels.rows, panel_rows), tiles = ceil_div(o.n, index_t{Columns});
+    const offset_t tiles = ceil_div(o.n, index_t{Columns});
     using S = DenseShape<V, Columns>;
-    launch(q, {count * tiles * parts, S::threads, DenseMemory<S, Sum<V>>::bytes, parts, early},
-           multiply_dense_kernel<Columns, V, C>, panels, o,
-           Grid{cols, __builtin_ctz(static_cast<unsigned>(parts)), static_cast<unsigned>(count)});
+    launch(q,
+           {offset_t{grid.panels} * tiles * policy.clusters * policy.parts, S::threads, DenseMemory<S, Sum<V>>::bytes,
+            policy.parts, early},
+           multiply_dense_kernel<Columns, V, C>, panels, o, grid);
 }
 
-template <class V, class C>
-void launch_width(const CudaQueue& q, int width, const PanelsView<V>& panels, bool early, index_t cols, int parts,
-                  const Operands<V, C>& o)
+int exponent(int power_of_two) { return __builtin_ctz(static_cast<unsigned>(power_of_two)); }
+
+template <class V, class W, class C>
+void launch_width(const CudaQueue& q, const Policy& policy, const PanelsView<V>& panels, index_t cols,
+                  const Workspace<W>& work, const Operands<V, C>& o)
 {
-    if (width == 64) launch_dense<64>(q, panels, early, cols, parts, o);
-    else launch_dense<32>(q, panels, early, cols, parts, o);
+    const Grid<Sum<V>> grid{cols,
+                            exponent(policy.parts),
+                            exponent(policy.clusters),
+                            static_cast<unsigned>(ceil_div<offset_t>(panels.rows, panel_rows)),
+                            reinterpret_cast<Two<Sum<V>>*>(const_cast<Sum<W>*>(work.partial.data())),
+                            const_cast<int*>(work.arrived.data())};
+    if (policy.width == 64) launch_dense<64>(q, policy, panels, grid, work.early, o);
+    else launch_dense<32>(q, policy, panels, grid, work.early, o);
 }
 
 // The same numbers, to be split.
@@ -239,41 +322,41 @@ Operands<double, double> split(const Operands<double, double>& o) { return o; }
 }  // namespace
 
 template <class V, class C>
-void multiply_dense(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work,
+void multiply_dense(const CudaQueue& q, const Policy& policy, index_t cols, const Workspace<V>& work,
                     const Operands<V, C>& o)
 {
     if (!has_pieces(o)) multiply_panels(q, narrowest_panel, work, o);
-    else launch_width(q, width, work.panels.view(), work.early, cols, parts, o);
+    else launch_width(q, policy, work.panels.view(), cols, work, o);
 }
 
 template <class V>
-void multiply_dense_in_full(const CudaQueue& q, int width, int parts, index_t cols, const Workspace<V>& work,
+void multiply_dense_in_full(const CudaQueue& q, const Policy& policy, index_t cols, const Workspace<V>& work,
                             const Operands<V, V>& o)
 {
-    launch_width(q, width, split(work.panels.view()), work.early, cols, parts, split(o));
+    launch_width(q, policy, split(work.panels.view()), cols, work, split(o));
 }
 
-template void multiply_dense_in_full(const CudaQueue&, int, int, index_t, const Workspace<float>&,
+template void multiply_dense_in_full(const CudaQueue&, const Policy&, index_t, const Workspace<float>&,
                                      const Operands<float, float>&);
-template void multiply_dense_in_full(const CudaQueue&, int, int, index_t, const Workspace<double>&,
+template void multiply_dense_in_full(const CudaQueue&, const Policy&, index_t, const Workspace<double>&,
                                      const Operands<double, double>&);
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<float>&,
+template void multiply_dense(const CudaQueue&, const Policy&, index_t, const Workspace<float>&,
                              const Operands<float, float>&);
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Float16>&,
+template void multiply_dense(const CudaQueue&, const Policy&, index_t, const Workspace<Float16>&,
                              const Operands<Float16, Float16>&);
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Float16>&,
+template void multiply_dense(const CudaQueue&, const Policy&, index_t, const Workspace<Float16>&,
                              const Operands<Float16, float>&);
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&,
+template void multiply_dense(const CudaQueue&, const Policy&, index_t, const Workspace<Bfloat16>&,
                              const Operands<Bfloat16, Bfloat16>&);
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&,
+template void multiply_dense(const CudaQueue&, const Policy&, index_t, const Workspace<Bfloat16>&,
                              const Operands<Bfloat16, float>&);
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Float16>&,
+template void multiply_dense(const CudaQueue&, const Policy&, index_t, const Workspace<Float16>&,
                              const Operands<Float16, Scaled<Float16>>&);
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Float16>&,
+template void multiply_dense(const CudaQueue&, const Policy&, index_t, const Workspace<Float16>&,
                              const Operands<Float16, Scaled<float>>&);
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&,
+template void multiply_dense(const CudaQueue&, const Policy&, index_t, const Workspace<Bfloat16>&,
                              const Operands<Bfloat16, Scaled<Bfloat16>>&);
-template void multiply_dense(const CudaQueue&, int, int, index_t, const Workspace<Bfloat16>&,
+template void multiply_dense(const CudaQueue&, const Policy&, index_t, const Workspace<Bfloat16>&,
                              const Operands<Bfloat16, Scaled<float>>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmm

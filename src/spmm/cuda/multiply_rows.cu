@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(threads_per_block)
 template <class V>
 struct Pieces {
     Run<Sum<V>>* partial;  // of each slot, `runs` of them
-    int* arrived;          // of each slot (the first of a row counts) and each tile of columns
+    int* arrived;          // of each slot and each tile of columns
     offset_t runs;
     int tiles;
 };
@@ -233,7 +233,7 @@ __device__ inline bool comes_last(int* arrived, int slices)
 template <class V, class T>
 __device__ inline void add_pieces(const Run<T>* left, offset_t apart, int count, T (&whole)[run_length])
 {
-    constexpr int at_once = sizeof(V) == 4 ? 8 : 4;
+    constexpr int at_once = sizeof(V) == 4 ? 6 : 4;
     for (int p = 0; p < count; p += at_once) {
         Run<T> some[at_once] = {};
 #pragma unroll
@@ -245,19 +245,37 @@ __device__ inline void add_pieces(const Run<T>* left, offset_t apart, int count,
     }
 }
 
-// Leaves the sums of a piece; the last of its row to come adds them all up and writes them.
+// Leaves the sums of a piece; the last of its row to come adds them all up and writes them. Of many pieces, the last of
+// each `pieces_together` adds up these first and leaves them in the place of their first: nobody adds up all of a long
+// row one after the other. Counters of groups are those of their first pieces; that of the row is its second piece's
+// then, which begins no group. A loop, although it turns twice at most: what stands here once needs fewer registers.
 template <int Lanes, class V, class C>
 __device__ inline void join_pieces(const RowLine& line, const Operands<V, C>& o, const Pieces<V>& pieces, offset_t j,
                                    int tile, const Sum<V> (&sum)[run_length])
 {
-    Run<Sum<V>>* left = pieces.partial + line.first_slot * pieces.runs + j / run_length;
-    if (j < o.n) left[line.piece * pieces.runs] = {{sum[0], sum[1], sum[2], sum[3]}};
-    if (!comes_last<Lanes>(pieces.arrived + offset_t{line.first_slot} * pieces.tiles + tile, line.count) || j >= o.n)
-        return;
-    Sum<V> whole[run_length] = {};
-    add_pieces<V>(left, pieces.runs, line.count, whole);
-    if (writes_runs(o, j)) put_run<true>(o, line.row, j, whole);
-    else put_run<false>(o, line.row, j, whole);
+    bool grouped = line.count > most_in_turn;
+    int first = grouped ? line.piece / pieces_together * pieces_together : 0, counter = first, apart = 1,
+        count = grouped ? min(pieces_together, line.count - first) : line.count;
+    const auto left = [&](int piece) {
+        return pieces.partial + (offset_t{line.first_slot} + piece) * pieces.runs + j / run_length;
+    };
+    if (j < o.n) *left(line.piece) = {{sum[0], sum[1], sum[2], sum[3]}};
+#pragma unroll 1
+    for (;;) {
+        if (!comes_last<Lanes>(pieces.arrived + (offset_t{line.first_slot} + counter) * pieces.tiles + tile, count))
+            return;
+        Sum<V> whole[run_length] = {};
+        if (j < o.n) add_pieces<V>(left(first), pieces.runs * apart, count, whole);
+        if (!grouped) {
+            if (writes_runs(o, j)) put_run<true>(o, line.row, j, whole);
+            else put_run<false>(o, line.row, j, whole);
+            return;
+        }
+        if (j < o.n) *left(first) = {{whole[0], whole[1], whole[2], whole[3]}};
+        grouped = false;
+        first = 0, counter = 1, apart = pieces_together;
+        count = (line.count + pieces_together - 1) / pieces_together;
+    }
 }
 
 // One slice of lanes per line; lanes beyond the last column stay for the others' sake.

@@ -148,6 +148,9 @@ struct Shape {
     static constexpr int tiles_at = rows * row_pieces,
                          chunk_pieces = tiles_at + 32 * slabs;  // rows of B, then a piece of A for each lane of a slab
     static constexpr int stage_pieces = chunks * chunk_pieces;
+    // Whether stages that a source fills are copied without asking; not in wide blocks, which have no registers left.
+    template <class Source>
+    static constexpr bool in_order = Source::whole&& Columns == narrowest_panel;
 };
 
 // A row of B as the kernel sees it: pieces that can be copied, or single numbers anywhere.
@@ -158,7 +161,9 @@ enum class Rows { pieces, numbers };
 //     has(c, slab)      whether the slab has a tile
 //     tile(c, slab)     and which
 //     whole             every slab has one, but beyond the last chunk, where it is zero: nobody has to ask before
-//                       multiplying
+//                       multiplying. Such a source also says
+//     fills(c, n)       whether n chunks from the c-th on have all of their rows, which then follow each other, as
+//                       their tiles do: addresses are added up, and nobody has to ask before copying
 
 // This thread's part of the copies of rows of B: the same piece of some rows of every chunk.
 template <class S, Rows Kind, class V, class C>
@@ -191,13 +196,14 @@ struct RowCopies {
         static_assert(rows_at_once <= S::chunks * S::rows);
         Piece* to = stage + line / S::rows * S::chunk_pieces + line % S::rows * S::row_pieces +
                     Tile<V>::template piece<S::row_pieces>(line % S::rows, piece);
+        if constexpr (S::template in_order<Source> && Kind == Rows::pieces)
+            if (source.fills(first, S::chunks)) return ask_in_order(source.row(first, 0), to);
 #pragma unroll
         for (int i = 0; i < S::chunks * S::rows; i += rows_at_once) {
             // Constant where whole chunks or parts of one are copied at once.
             const int chunk = rows_at_once >= S::rows ? i / S::rows + line / S::rows : i / S::rows,
                       row = rows_at_once >= S::rows ? line % S::rows : i % S::rows + line;
-            const int away = rows_at_once >= S::rows ? i / S::rows * S::chunk_pieces
-                                                     : i / S::rows * S::chunk_pieces + i % S::rows * S::row_pieces;
+            const int away = distance(i);
             const index_t b_row = source.row(first + chunk, row);
             if constexpr (Kind == Rows::numbers) to[away] = collect(b_row);
             else if (live && b_row >= 0)
@@ -205,6 +211,27 @@ struct RowCopies {
                            from + static_cast<std::uint64_t>(static_cast<unsigned>(b_row)) * step);
             else to[away] = {};
         }
+    }
+
+    // From this thread's first piece in a stage to that of the row so many further on.
+    __device__ static constexpr int distance(int rows)
+    {
+        return rows / S::rows * S::chunk_pieces + (rows_at_once >= S::rows ? 0 : rows % S::rows * S::row_pieces);
+    }
+
+    // All rows of a stage from `b_row` on; `to`: this thread's first piece.
+    __device__ void ask_in_order(index_t b_row, Piece* to) const
+    {
+        constexpr int all = S::chunks * S::rows;
+        const unsigned char* next = from + static_cast<std::uint64_t>(static_cast<unsigned>(b_row + line)) * step;
+        const std::uint64_t apart = std::uint64_t{step} * rows_at_once;
+        if (live)
+#pragma unroll
+            for (int i = 0; i < all; i += rows_at_once, next += apart)
+                copy_async(SharedAddress(to) + distance(i) * static_cast<int>(sizeof(Piece)), next);
+        else
+#pragma unroll
+            for (int i = 0; i < all; i += rows_at_once) to[distance(i)] = {};
     }
 
     // The piece where it may not be copied: number by number.
@@ -229,6 +256,16 @@ __device__ inline void ask_for_tiles(const PanelsView<V>& p, const Source& sourc
 {
     const int slab = slab_of_warp(), lane = static_cast<int>(threadIdx.x) % 32;
     const SharedAddress to(stage + S::tiles_at + slab * 32 + lane);
+    if constexpr (S::template in_order<Source>)
+        if (source.fills(first, S::chunks)) {
+            const int group = group_of_warp();
+            const Piece* from = reinterpret_cast<const Piece*>(p.value) +
+                                (std::uint64_t{source.tile(first + group, slab)} * 32 + static_cast<unsigned>(lane));
+#pragma unroll
+            for (int i = 0; i < S::chunks; i += S::groups)
+                copy_async(to + (group + i) * S::chunk_pieces * static_cast<int>(sizeof(Piece)), from + i * slabs * 32);
+            return;
+        }
 #pragma unroll
     for (int i = 0; i < S::chunks; i += S::groups) {
         const int c = S::groups > 1 ? i + group_of_warp() : i;
