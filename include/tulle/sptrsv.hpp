@@ -291,9 +291,9 @@ enum class Analysis {
     device  ///< on the GPU
 };
 
-/// How accurate solves with one right-hand side on a GPU are. Several rows that depend on each other may be solved with
-/// the inverse of their block, which is faster than substitution but loses digits where numbers cancel. CPUs, several
-/// right-hand sides and the kernel `groups` always substitute.
+/// How accurate solves on a GPU are. Several rows that depend on each other may be solved with the inverse of their
+/// block, which is faster than substitution but loses digits where numbers cancel. CPUs, the kernel `groups` and single
+/// rows always substitute.
 enum class Accuracy {
     fast,         ///< inverses wherever their entries do not grow beyond a bound
     tested,       ///< as fast, but substitution in blocks that lose digits in a trial solve with these values
@@ -306,7 +306,8 @@ struct Options {
     Op op = Op::none;                          ///< op(T): T or T transposed
     bool unit_diagonal = false;                ///< the diagonal is one, whatever is stored
     OtherSide other_side = OtherSide::refuse;  ///< entries of the other triangle
-    index_t right_hand_sides = 1;              ///< right-hand sides expected; any number can be solved
+    index_t right_hand_sides = 1;              ///< right-hand sides expected, for which a GPU's policy is chosen; any
+                                               ///< number can be solved
     double expected_calls = 100;               ///< solves that will follow: few are not worth much analysis
     Accuracy accuracy = Accuracy::tested;      ///< where blocks are solved with inverses
     Effort effort = Effort::model;             ///< policy predicted, or found by timing candidates

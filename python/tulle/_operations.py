@@ -391,7 +391,7 @@ def solve_triangular(A: Any, b: Any, out: Any = None, *, lower: bool = True, uni
         What to do with entries on the other side of the diagonal: an error, or solve with one triangle of a general matrix.
     accuracy : {"tested", "substitution", "fast"}
         On a GPU, rows that depend on each other may be solved with the inverse of their block. "tested" substitutes in blocks that lose digits in a trial solve,
-        "substitution" in all (slower, and as accurate as on a CPU for every b), "fast" makes no trials. CPUs and several right-hand sides always substitute.
+        "substitution" in all (slower, and as accurate as on a CPU for every b), "fast" makes no trials. CPUs always substitute.
     alpha, shape, dtype, strict, context
         As for `spmv`.
 

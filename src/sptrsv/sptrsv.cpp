@@ -129,7 +129,9 @@ void solve_on(const CpuQueue& q, const Prepared<V>& p, const RhsView<V>& sides)
 template <class V>
 void solve_on(const CudaQueue& q, const Prepared<V>& p, const RhsView<V>& sides)
 {
-    if (sides.columns > 1 && p.many.rows > 0) solve_many(q, p.many, p.many_values, p.many_shared, sides);
+    const bool many = sides.columns > 1 && p.many_shared.takers > 0;
+    if (many && p.many.rows > 0) solve_many(q, p.many, p.many_values, p.many_shared, sides);
+    else if (many) solve_sides(q, p.tasks, p.task_values, p.many_shared, sides);
     else if (p.policy.kernel == Kernel::groups) solve_groups(q, p.rows, p.row_values, p.groups, p.flags, sides);
     else solve_tasks(q, p.tasks, p.task_values, p.shared, sides);
 }

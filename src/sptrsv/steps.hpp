@@ -354,9 +354,9 @@ struct TicketState {
 template <class V>
 struct SolveScratch {
     Buffer<V> unknown;
-    Buffer<TicketState> turns;       // one
+    Buffer<TicketState> turns;       // one; of solve_sides for each bundle, whose faults are with the first
     offset_t half = 0;               // unknowns of one half; of a block, where they are in shared memory
-    int takers = 0;                  // warps or teams that take tickets; the same for all solves
+    int takers = 0;                  // warps or teams (of a bundle) that take tickets; the same for all solves
     unsigned spin_limit = 1u << 25;  // polls until a wait gives up: some ten seconds
     ExecutionScope execution_scope = ExecutionScope::device;
     int blocks = 1;  // of the cluster
@@ -364,9 +364,10 @@ struct SolveScratch {
     std::size_t bytes() const { return unknown.bytes() + turns.bytes(); }
 };
 
-// `warps` on each multiprocessor, in teams; or on those of one block or cluster.
+// `warps` on each multiprocessor, in teams that are dealt out to bundles; or on those of one block or cluster.
 template <class V>
-SolveScratch<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team);
+SolveScratch<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team,
+                            int bundles = 1);
 template <class V>
 SolveScratch<V> make_shared(const CudaQueue& q, index_t unknowns, const Policy& scheme);
 
@@ -388,6 +389,21 @@ inline constexpr int many_warps = 16;  // on each multiprocessor
 template <class V>
 void solve_many(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const SolveScratch<V>& shared,
                 const RhsView<V>& sides);
+
+// Many right-hand sides with the tasks of teams: up to four bundles of eight sides, which are solved independently.
+inline constexpr int bundle_sides = 8;
+constexpr bool takes_bundles(const Policy& s)
+{
+    return s.kernel == Kernel::tasks && s.merge != Merge::none && s.team == most_team &&
+           s.execution_scope == ExecutionScope::device;
+}
+constexpr int bundles_for(index_t sides)
+{
+    return static_cast<int>(ceil_div(sides < sides_at_once ? sides : sides_at_once, index_t{bundle_sides}));
+}
+template <class V>
+void solve_sides(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const SolveScratch<V>& shared,
+                 const RhsView<V>& sides);
 
 // The paper's kernels: flags beside the unknowns, set to zero before every solve. `rows` by place.
 template <class V>
@@ -417,9 +433,9 @@ struct Prepared {
     SolveScratch<V> shared;
     Groups groups;  // groups
     Flags<V> flags;
-    Rows many;  // more than one right-hand side on a GPU
+    Rows many;  // more than one right-hand side on a GPU, unless they are solved with the tasks
     RowValues<V> many_values;
-    SolveScratch<V> many_shared;
+    SolveScratch<V> many_shared;  // more than one right-hand side on a GPU
 
     std::size_t bytes() const
     {

@@ -10,6 +10,7 @@ UPDATE = "*UpdatesValuesAsANewPlanWould/cuda*:*SolvesInPlace/cuda*"
 NAN = "*LetsNotANumberThrough/cuda*"
 INVERSE = "*SolvesClustersWithoutAnInverse/cuda*"
 MANY = "*SolvesForManyRightHandSides/cuda*"
+SIDES = "*SptrsvSidesOn*/cuda*"
 REGIME = "*SolvesInOneBlockOrCluster/cuda*"
 TASKS = "SptrsvTasks.*"
 GRAPH = "SptrsvGraph.*"
@@ -25,9 +26,9 @@ MUTANTS = [
     mutant("sptrsv flags: the next solve is not sentinel", "src/sptrsv/solve/cuda/waiting.cuh", "        other[u] = sentinel<V>;", "        other[u] = word;", MANY),
     mutant("sptrsv tickets: every launch uses the same half", "src/sptrsv/solve/cuda/waiting.cuh", "return {s.unknown + (tickets.odd() ? s.half : 0),", "return {s.unknown,", UPDATE),
     mutant("sptrsv tickets: one ticket of a launch is not counted", "src/sptrsv/solve/cuda/waiting.cuh", "static_cast<unsigned long long>(tasks) + s.takers, leader", "static_cast<unsigned long long>(tasks) + s.takers - 1, leader", MANY),
-    mutant("sptrsv tasks: zeros of an inverse count as entries", "src/sptrsv/solve/cuda/solve_tasks.cu", "return sum - sum == V(0) ? sum : add<N, true>(vector);", "return sum;", NAN),
+    mutant("sptrsv tasks: zeros of an inverse count as entries", "src/sptrsv/solve/cuda/waiting.cuh", "return sum - sum == V(0) ? sum : add<N, true>(vector);", "return sum;", NAN),
     mutant("sptrsv tasks: sums of a team's last warp left out", "src/sptrsv/solve/cuda/solve_tasks.cu", "for (int w = 1; w < Team; ++w)", "for (int w = 1; w < Team - 1; ++w)", INVERSE),
-    mutant("sptrsv tasks: substitution skips the first unknown", "src/sptrsv/solve/cuda/solve_tasks.cu", "for (int j = 0; j < width; ++j) {\n        const V x = __shfl_sync", "for (int j = 1; j < width; ++j) {\n        const V x = __shfl_sync", INVERSE),
+    mutant("sptrsv tasks: substitution skips the first unknown", "src/sptrsv/solve/cuda/waiting.cuh", "for (int j = 0; j < width; ++j) {\n        const V x = __shfl_sync", "for (int j = 1; j < width; ++j) {\n        const V x = __shfl_sync", INVERSE),
     mutant("sptrsv execution_scopes: unknowns of a block are not sentinel", "src/sptrsv/solve/cuda/solve_tasks.cu", "words[u] = sentinel<V>;", "words[u] = 0;", REGIME),
     mutant("sptrsv execution_scopes: teams of a block meet at one barrier", "src/sptrsv/solve/cuda/solve_tasks.cu", "R == ExecutionScope::device ? 0 : team + 1", "R == ExecutionScope::device ? 0 : 1", REGIME),
     mutant("sptrsv execution_scopes: a block leaves while others ask for its unknowns", "src/sptrsv/solve/cuda/solve_tasks.cu", "        meet_regime<R>();                                  // a block's", "        // a block's", REGIME),
@@ -39,6 +40,15 @@ MUTANTS = [
     mutant("sptrsv accuracy: entries are put back without their divisor", "src/sptrsv/solve/cuda/test_tasks.cu", "view.from[view.dense_source[e]] * view.reciprocal[task.first + (at - task.dense) % task.width]", "view.from[view.dense_source[e]]", "*SptrsvAccuracy*"),
     mutant("sptrsv accuracy: substitution uses inverses", "src/sptrsv/steps.hpp", "accuracy == Accuracy::substitution ? 0 : most_growth", "accuracy == Accuracy::substitution ? most_growth : most_growth", "*SptrsvAccuracy*"),
     mutant("sptrsv many: the last entries of a long row left out", "src/sptrsv/solve/cuda/solve_many.cu", "const bool there = has_side && k + n < rows.begin[i + 1];", "const bool there = has_side && k + n < rows.begin[i + 1] && n < 7;", MANY),
+    mutant("sptrsv sides: sides without a column are not armed", "src/sptrsv/solve/cuda/solve_sides.cu", "        if (row[k] < 0) continue;", "        if (row[k] < 0 || !me.has_side) continue;", SIDES),
+    mutant("sptrsv sides: all bundles take the same tickets", "src/sptrsv/solve/cuda/solve_sides.cu", "    shared.ticket += offset_t{bundle}", "    shared.ticket += 0 * offset_t{bundle}", SIDES),
+    mutant("sptrsv sides: bundles share their unknowns", "src/sptrsv/solve/cuda/solve_sides.cu", "= offset_t{bundle} * view.rows * bundle_sides + side;", "= side;", SIDES),
+    mutant("sptrsv sides: entries of short tasks are not folded", "src/sptrsv/solve/cuda/solve_sides.cu", "if (distance < width) break;", "if (distance < 2 * width) break;", SIDES),
+    mutant("sptrsv sides: the last entries of rows alone are left out", "src/sptrsv/solve/cuda/solve_sides.cu", "task.cluster == 0 && task.late > 0 ? 1 : 0", "task.cluster == 0 && task.late > 4 ? 1 : 0", SIDES),
+    mutant("sptrsv sides: late columns beyond sixteen of a warp are left out", "src/sptrsv/solve/cuda/solve_sides.cu", "if (count > 16) add_columns<N, false>", "if (count > 16) add_columns<(N < 16 ? N : 16), false>", SIDES),
+    mutant("sptrsv sides: zeros of an inverse count as entries", "src/sptrsv/solve/cuda/solve_sides.cu", "if (all_finite(sum)) return;", "if (true) return;", SIDES),
+    mutant("sptrsv sides: some sides are not substituted", "src/sptrsv/solve/cuda/solve_sides.cu", "side < bundle_sides; side += most_team", "side < most_team; side += most_team", SIDES),
+    mutant("sptrsv sides: tasks' matrices cost nothing", "src/sptrsv/select/select.cpp", "static_cast<double>(o.tasks) * bundle_task * bundles_for(sides)", "0 * static_cast<double>(o.tasks) * bundle_task * bundles_for(sides)", "ChooseSptrsvSides.*"),
     mutant("sptrsv graph: a row joins a cluster although another is as late", "src/sptrsv/analysis/graph.cpp", "if (latest.level == 0 || !latest.alone || is_long", "if (latest.level == 0 || is_long", GRAPH),
     mutant("sptrsv layout: late entries beside each other", "src/sptrsv/schedule/tasks.cpp", "apart++ * task.width + i, k);", "apart++ + i, k);", TASKS),
     mutant("sptrsv on a CPU: every row ends with the row before it", "src/sptrsv/solve/cpu/sweep.hpp", "if (r.col[end] != before)", "if (before < 0)", "Sptrsv.OneThread*"),

@@ -565,6 +565,14 @@ TEST_P(SptrsvOn, SolvesForManyRightHandSides)
     check_many<double>(c, 70, 32, Layout::row_major, Layout::row_major);
     check_many<float>(c, 6, 1, Layout::col_major, Layout::col_major);
     check_many<double>(c, 0, 3, Layout::row_major, Layout::row_major);
+    if (c.backend() == Backend::cpu) return;
+    for (const Policy& policy :
+         {Policy{.kernel = Kernel::tasks},
+          Policy{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 8}}) {
+        SCOPED_TRACE(to_text(policy));
+        check_many<double>(c, 5, 5, Layout::col_major, Layout::row_major, policy);
+        check_many<float>(c, 70, 32, Layout::row_major, Layout::col_major, policy);
+    }
 }
 
 // Kernels for one right-hand side take several one after the other.

@@ -100,6 +100,14 @@ void check_tasks(const Queue& q, const HostCsr<double>& a, int team,
         solve_tasks(q, tasks, values, shared, sides);
         return read_value(q, &std::as_const(shared.turns).data()->fault);
     }));
+    if (team != most_team || execution_scope != ExecutionScope::device) return;
+    SolveScratch<double> bundles =
+        make_shared<double>(q, offset_t{chain_rows} * 2 * bundle_sides, tasks.task.size(), 4, team, 2);
+    bundles.spin_limit = little_patience;
+    expect_stuck(solve(q, [&](const RhsView<double>& sides) {
+        solve_sides(q, tasks, values, bundles, sides);
+        return read_value(q, &std::as_const(bundles.turns).data()->fault);
+    }));
 }
 
 template <class Queue>

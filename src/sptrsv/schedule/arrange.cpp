@@ -162,7 +162,9 @@ void arrange_tasks(const Context& ctx, const CudaQueue& q, const CpuQueue& host,
                           to_text(s.execution_scope));
         },
         "ExecutionScope::device, or a cluster of more blocks");
-    const Packing packing{s.reorder, s.team, std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / s.team)};
+    const int bundles = takes_bundles(s) ? bundles_for(options.right_hand_sides) : 1;
+    const Packing packing{s.reorder, s.team,
+                          std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / (s.team * bundles))};
     p.tasks = is_device_resident(known, options, s) ? tasks_from_device(q, known, s, packing)
                                                     : tasks_from_host(ctx, q, host, known, options, s, packing);
     p.levels = p.tasks.levels;
@@ -192,6 +194,24 @@ void arrange_groups(const Context& ctx, const CudaQueue& q, const CpuQueue& host
     p.flags = make_flags<V>(q, p.rows.rows, p.groups);
 }
 
+// Many right-hand sides with the tasks, or with rows alone.
+template <class V>
+SolveScratch<V> make_bundles(const CudaQueue& q, const Tasks& tasks, const Policy& s, index_t sides)
+{
+    const int bundles = bundles_for(sides);
+    return make_shared<V>(q, offset_t{tasks.rows} * bundles * bundle_sides, tasks.task.size(), s.warps, s.team,
+                          bundles);
+}
+
+template <class V>
+void arrange_many(const Context& ctx, const CudaQueue& q, const CpuQueue& host, AnalysisState& known, Prepared<V>& p)
+{
+    p.many = take_up(q, make_rows(host, pattern_on_host(ctx, known), sources_on_host(ctx, known),
+                                  rows_by_level(host, levels_on_host(ctx, known)).data(), Unknowns::by_place));
+    p.many_values = room_for<V>(q, p.many);
+    p.many_shared = make_shared<V>(q, offset_t{p.many.rows} * sides_at_once, p.many.rows, many_warps, 1);
+}
+
 template <class V>
 void arrange(const Context& ctx, const CudaQueue& q, AnalysisState& known, const Options& options, Prepared<V>& p)
 {
@@ -199,10 +219,8 @@ void arrange(const Context& ctx, const CudaQueue& q, AnalysisState& known, const
     if (p.policy.kernel == Kernel::groups) arrange_groups(ctx, q, host, known, p);
     else arrange_tasks(ctx, q, host, known, options, p);
     if (options.right_hand_sides <= 1) return;
-    p.many = take_up(q, make_rows(host, pattern_on_host(ctx, known), sources_on_host(ctx, known),
-                                  rows_by_level(host, levels_on_host(ctx, known)).data(), Unknowns::by_place));
-    p.many_values = room_for<V>(q, p.many);
-    p.many_shared = make_shared<V>(q, offset_t{p.many.rows} * sides_at_once, p.many.rows, many_warps, 1);
+    if (takes_bundles(p.policy)) p.many_shared = make_bundles<V>(q, p.tasks, p.policy, options.right_hand_sides);
+    else arrange_many(ctx, q, host, known, p);
 }
 
 template <class V>
@@ -267,7 +285,7 @@ void set_values(const Context& ctx, const V* value, Prepared<V>& p)
 
 bool is_device_resident(const AnalysisState& known, const Options& options, const Policy& scheme)
 {
-    if (scheme.kernel != Kernel::tasks || options.right_hand_sides > 1) return false;
+    if (scheme.kernel != Kernel::tasks || (options.right_hand_sides > 1 && !takes_bundles(scheme))) return false;
     if (!known.device || !known.device->nodes) return false;
     return scheme.merge == Merge::none || (scheme.merge == Merge::chains && scheme.rows == known.device->nodes->most);
 }

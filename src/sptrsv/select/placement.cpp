@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/math.hpp"
 #include "sptrsv/analysis.hpp"
 #include "sptrsv/fitted_costs.hpp"
 #include "tulle/context.hpp"
@@ -17,7 +16,6 @@ namespace {
 // Seconds. Analysis: fitted_costs.hpp. Copies from and to plain host memory: assumed, not measured.
 constexpr double copy_start = 10e-6;
 constexpr double copy_bandwidth = 10e9;
-constexpr index_t at_once = 32;  // right-hand sides a GPU solves for in one go
 
 double copy_seconds(double bytes) { return copy_start + bytes / copy_bandwidth; }
 
@@ -31,9 +29,8 @@ CostEstimate price_on_gpu(const Features& f, const std::vector<MergeEstimate>& e
                           const Work& work)
 {
     const auto entries = static_cast<double>(f.nonzeros), value = static_cast<double>(work.value_bytes);
-    const double alone = work.right_hand_sides == 1
-                             ? choose(f, estimates, limits).seconds
-                             : predict_seconds(f, estimates.front(), 1) * ceil_div(work.right_hand_sides, at_once);
+    const double alone = work.right_hand_sides == 1 ? choose(f, estimates, limits).seconds
+                                                    : choose_many(f, estimates, work.right_hand_sides).seconds;
     return {fitted::gpu_prepare + entries * fitted::gpu_prepare_entry + f.levels * fitted::gpu_prepare_level +
                 copy_seconds(entries * (value + sizeof(index_t))),
             alone + 2 * copy_seconds(value * f.rows * work.right_hand_sides)};

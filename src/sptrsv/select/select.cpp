@@ -44,6 +44,14 @@ constexpr double cluster_gain =
 constexpr double cluster_rows = 32;
 constexpr double chain_level = 2e-6;  // of the analysis, that chains cost beside rows alone, for each level
 
+// Many right-hand sides, up to 32 at once: rows alone fitted to solves of 18 triangles on an H200; tasks of teams
+// predicted (docs/design/sptrsv.md, "Many right-hand sides").
+constexpr double many_level = 0.57e-6;
+constexpr double many_entry = 3e-12;     // for each side: 256 bytes of an entry's 32 come from the L2
+constexpr double bundle_level = 1.1e-6;  // a cluster by four warps for eight sides
+constexpr double bundle_task = 10e-9;    // for each eight sides
+constexpr int bundle_warps = 8;          // on a multiprocessor: registers allow no more
+
 // One block or cluster: predicted from hops of 70 ns in a multiprocessor and 150 ns in a cluster; measured to take 1.5
 // to 4 times as long (Limits::execution_scopes).
 constexpr double block_level = 0.20e-6;
@@ -126,6 +134,22 @@ std::vector<Policy> schemes_for(const Features& f, const MergeEstimate& o, const
         if (works(s, limits) && fits(s, f.rows, sizeof(double), limits)) all.push_back(s);
     }
     return all;
+}
+
+// So many right-hand sides at once with an estimate's nodes: by teams where rows were merged.
+double predict_many(const Features& f, const MergeEstimate& o, index_t sides)
+{
+    const auto levels = static_cast<double>(o.levels);
+    if (o.merge == Merge::none)
+        return start + levels * many_level + static_cast<double>(f.nonzeros) * many_entry * static_cast<double>(sides);
+    return start + levels * bundle_level + static_cast<double>(o.tasks) * bundle_task * bundles_for(sides);
+}
+
+Policy scheme_for_many(const MergeEstimate& o)
+{
+    Policy s = scheme_for(o, o.merge == Merge::none ? 1 : most_team);
+    if (o.merge != Merge::none) s.warps = std::min(s.warps, bundle_warps);
+    return s;
 }
 
 std::string reason(const Features& f, const MergeEstimate& o, const Policy& s)
@@ -333,6 +357,20 @@ Choice choose(const Features& features, const std::vector<MergeEstimate>& estima
     return best;
 }
 
+Choice choose_many(const Features& features, const std::vector<MergeEstimate>& estimates, index_t sides)
+{
+    require<ValueError>(!estimates.empty(), "nothing to choose from");
+    const index_t at_once = std::min(sides, sides_at_once);
+    Choice best;
+    for (const MergeEstimate& o : estimates) {
+        const double seconds = predict_many(features, o, at_once) * static_cast<double>(ceil_div(sides, sides_at_once));
+        const Policy s = scheme_for_many(o);
+        if (best.seconds == 0 || seconds < best.seconds)
+            best = {s, seconds, concat(reason(features, o, s), ", for ", sides, " right-hand sides")};
+    }
+    return best;
+}
+
 void check_policy(const Policy& s, const Limits& limits)
 {
     const bool for_cpu = s.kernel == Kernel::serial || s.kernel == Kernel::levels;
@@ -419,6 +457,29 @@ Choice overrule(const Choice& predicted, const Features& features, const Learned
                    " what was predicted to be the fastest: ", to_text(predicted.policy))};
 }
 
+namespace {
+
+index_t fewest_levels(const AnalysisState& known)
+{
+    index_t fewest = known.features.levels;
+    for (const MergeEstimate& o : known.estimates) fewest = std::min(fewest, o.levels);
+    return fewest;
+}
+
+// For several right-hand sides on a GPU. Models know solves for one alone.
+Choice select_many(const Context& ctx, const Options& options, const Limits& limits, AnalysisState& known)
+{
+    if (known.wide) {
+        look_at_chains(ctx, limits, options.expected_calls, known);
+        const Choice there = choose_many(known.features, known.estimates, options.right_hand_sides);
+        if (!host_merge_pays(known.features, fewest_levels(known), there.seconds, options.expected_calls)) return there;
+    }
+    evaluate_merges(ctx, limits, options.expected_calls, known);
+    return choose_many(known.features, known.estimates, options.right_hand_sides);
+}
+
+}  // namespace
+
 Selection select(const Context& ctx, const Options& options, const Limits& limits, std::string_view type,
                  AnalysisState& known)
 {
@@ -435,12 +496,14 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
                     .note = "remembered"};
         selected.note = found.note.empty() ? "nothing remembered" : found.note;
     }
+    if (limits.backend == Backend::cuda && options.right_hand_sides > 1) {
+        selected.choice = select_many(ctx, options, limits, known);
+        return selected;
+    }
     if (known.wide) {
         look_at_chains(ctx, limits, options.expected_calls, known);
         selected.choice = choose(known.features, known.estimates, limits);
-        index_t fewest = known.features.levels;
-        for (const MergeEstimate& o : known.estimates) fewest = std::min(fewest, o.levels);
-        if (!host_merge_pays(known.features, fewest, selected.choice.seconds, options.expected_calls)) {
+        if (!host_merge_pays(known.features, fewest_levels(known), selected.choice.seconds, options.expected_calls)) {
             if (const Model model = model_for(options, About::cuda_there))
                 selected.choice = overrule(selected.choice, known.features, *model, limits, known.estimates);
             return selected;

@@ -15,22 +15,6 @@ namespace {
 
 constexpr int steps_at_once = 4;
 
-template <class V>
-struct TasksView {
-    offset_t tasks;
-    index_t rows;
-    bool reversed, reordered;
-    const Task* task;
-    const index_t *row, *col, *late_col;
-    const V *reciprocal, *value, *dense;
-    const index_t* substitute;
-
-    __device__ offset_t unknown(index_t place, index_t of_row) const
-    {
-        return reordered ? place : reversed ? rows - 1 - of_row : of_row;
-    }
-};
-
 // Where a thread stands in its team, and the team's shared memory: a number for each thread in each part.
 template <class V>
 struct Member {
@@ -134,53 +118,6 @@ __device__ V solve_alone(const TasksView<V>& view, const Task& task, const Waits
     Word<V> word[most_late];
     wait_for<1>(waits, late.col, word);
     return subtract(sum, late.value, word);
-}
-
-// A lane's row of some columns of a matrix, in registers.
-template <int N, class V>
-struct MatrixRow {
-    V value[N];
-
-    // Columns first, first + step, … below `columns`.
-    __device__ void load(const V* matrix, int width, int first, int step, int columns, int i)
-    {
-#pragma unroll
-        for (int j = 0; j < N; ++j)
-            value[j] = first + j * step < columns ? matrix[(first + j * step) * width + i] : V(0);
-    }
-
-    // The row times a vector in shared memory, which has a number for every lane; `count` of the columns are there.
-    // Zeros are not entries: where NaN or infinity came out they are left out.
-    __device__ V times(const V* vector, int count) const
-    {
-        V sum = 0;
-        if (count > 16) sum = add<N, false>(vector);
-        else if (count > 8) sum = add<(N < 16 ? N : 16), false>(vector);
-        else if (count > 0) sum = add<(N < 8 ? N : 8), false>(vector);
-        return sum - sum == V(0) ? sum : add<N, true>(vector);
-    }
-
-    // Four sums side by side. No branches: all loads are on their way at once.
-    template <int M, bool WithoutZeros>
-    __device__ V add(const V* vector) const
-    {
-        V sum[4] = {};
-#pragma unroll
-        for (int j = 0; j < M; ++j)
-            if (!WithoutZeros || value[j] != V(0)) sum[j % 4] += value[j] * vector[j];
-        return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    }
-};
-
-// (I + S) x = sum, one unknown after the other; S stands in memory, column after column.
-template <class V>
-__device__ V substitute(const V* s, int width, int i, V sum)
-{
-    for (int j = 0; j < width; ++j) {
-        const V x = __shfl_sync(whole_warp, sum, j), factor = s[j * width + i];
-        if (i > j && factor != V(0)) sum -= factor * x;
-    }
-    return sum;
 }
 
 // A cluster: with the inverse before the late columns arrive and their product after, or by substitution at the end.
@@ -330,12 +267,7 @@ template <class V>
 void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const SolveScratch<V>& shared,
                  const RhsView<V>& sides)
 {
-    const TasksView<V> view{tasks.task.size(),        tasks.rows,
-                            tasks.reversed,           tasks.reordered,
-                            tasks.task.data(),        tasks.row.data(),
-                            tasks.col.data(),         tasks.late_col.data(),
-                            values.reciprocal.data(), values.value.data(),
-                            values.dense.data(),      values.substitute.data()};
+    const TasksView<V> view = view_of(tasks, values);
     for (index_t j = 0; j < sides.columns; ++j) {
         RhsView<V> one = sides;
         one.b += j * sides.b_col;
@@ -351,15 +283,16 @@ template void solve_tasks(const CudaQueue&, const Tasks&, const TaskValues<doubl
                           const RhsView<double>&);
 
 template <class V>
-SolveScratch<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team)
+SolveScratch<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team, int bundles)
 {
-    const offset_t wanted = std::min(tasks, std::max<offset_t>(1, offset_t{multiprocessors(q)} * warps / team));
+    const offset_t wanted =
+        std::min(tasks, std::max<offset_t>(1, offset_t{multiprocessors(q)} * warps / (team * bundles)));
     SolveScratch<V> s{.unknown = Buffer<V>(q, 2 * unknowns),
-                      .turns = Buffer<TicketState>(q, 1),
+                      .turns = Buffer<TicketState>(q, bundles),
                       .half = unknowns,
                       .takers = static_cast<int>(round_up(wanted, offset_t{warps_per_block / team}))};
     fill_bytes(q, s.unknown.data(), 0xff, s.unknown.bytes());
-    fill_zero(q, s.turns.data(), 1);
+    fill_zero(q, s.turns.data(), bundles);
     return s;
 }
 
@@ -379,7 +312,7 @@ SolveScratch<V> make_shared(const CudaQueue& q, index_t unknowns, const Policy& 
 
 template SolveScratch<float> make_shared(const CudaQueue&, index_t, const Policy&);
 template SolveScratch<double> make_shared(const CudaQueue&, index_t, const Policy&);
-template SolveScratch<float> make_shared(const CudaQueue&, offset_t, offset_t, int, int);
-template SolveScratch<double> make_shared(const CudaQueue&, offset_t, offset_t, int, int);
+template SolveScratch<float> make_shared(const CudaQueue&, offset_t, offset_t, int, int, int);
+template SolveScratch<double> make_shared(const CudaQueue&, offset_t, offset_t, int, int, int);
 
 }  // namespace tulle::inline TULLE_ABI::sptrsv

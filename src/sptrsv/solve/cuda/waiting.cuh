@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Unknowns, tickets and waits, shared by the solving kernels.
+// Unknowns, tickets and waits, shared by the solving kernels, and tasks as they see them.
 //
 // Progress: tasks are handed out by ticket in an order in which every task comes after those it needs. Whoever is
 // waited for has therefore been taken by a warp that runs, and the first unfinished task waits for nobody. Nothing
@@ -204,4 +204,80 @@ __device__ V publish(const Unknowns& unknown, offset_t at, V value)
     return number<V>(word);
 }
 
+// --- Tasks as kernels see them: solve_tasks.cu for one right-hand side, solve_sides.cu for many ---
+
+namespace {  // a part of the kernels' names, which are of one file
+
+template <class V>
+struct TasksView {
+    offset_t tasks;
+    index_t rows;
+    bool reversed, reordered;
+    const Task* task;
+    const index_t *row, *col, *late_col;
+    const V *reciprocal, *value, *dense;
+    const index_t* substitute;
+
+    __device__ offset_t unknown(index_t place, index_t of_row) const
+    {
+        return reordered ? place : reversed ? rows - 1 - of_row : of_row;
+    }
+};
+
+// A lane's row of some columns of a matrix, in registers.
+template <int N, class V>
+struct MatrixRow {
+    V value[N];
+
+    // Columns first, first + step, … below `columns`.
+    __device__ void load(const V* matrix, int width, int first, int step, int columns, int i)
+    {
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+            value[j] = first + j * step < columns ? matrix[(first + j * step) * width + i] : V(0);
+    }
+
+    // The row times a vector in shared memory, which has a number for every lane; `count` of the columns are there.
+    // Zeros are not entries: where NaN or infinity came out they are left out.
+    __device__ V times(const V* vector, int count) const
+    {
+        V sum = 0;
+        if (count > 16) sum = add<N, false>(vector);
+        else if (count > 8) sum = add<(N < 16 ? N : 16), false>(vector);
+        else if (count > 0) sum = add<(N < 8 ? N : 8), false>(vector);
+        return sum - sum == V(0) ? sum : add<N, true>(vector);
+    }
+
+    // Four sums side by side. No branches: all loads are on their way at once.
+    template <int M, bool WithoutZeros>
+    __device__ V add(const V* vector) const
+    {
+        V sum[4] = {};
+#pragma unroll
+        for (int j = 0; j < M; ++j)
+            if (!WithoutZeros || value[j] != V(0)) sum[j % 4] += value[j] * vector[j];
+        return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    }
+};
+
+// (I + S) x = sum, one unknown after the other; S stands in memory, column after column.
+template <class V>
+__device__ V substitute(const V* s, int width, int i, V sum)
+{
+    for (int j = 0; j < width; ++j) {
+        const V x = __shfl_sync(whole_warp, sum, j), factor = s[j * width + i];
+        if (i > j && factor != V(0)) sum -= factor * x;
+    }
+    return sum;
+}
+
+template <class V>
+TasksView<V> view_of(const Tasks& tasks, const TaskValues<V>& values)
+{
+    return {tasks.task.size(),        tasks.rows,          tasks.reversed,      tasks.reordered,
+            tasks.task.data(),        tasks.row.data(),    tasks.col.data(),    tasks.late_col.data(),
+            values.reciprocal.data(), values.value.data(), values.dense.data(), values.substitute.data()};
+}
+
+}  // namespace
 }  // namespace tulle::inline TULLE_ABI::sptrsv
