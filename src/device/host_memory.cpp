@@ -18,6 +18,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "device/medium_blocks.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
@@ -191,6 +192,7 @@ Room available_locked()
 // Of any size: aligned_alloc wants a multiple of the alignment.
 void* take(std::size_t bytes, std::size_t alignment)
 {
+    if (is_medium(bytes)) return take_medium(bytes);
     void* data = nullptr;
     return posix_memalign(&data, alignment, bytes) == 0 ? data : nullptr;
 }
@@ -236,7 +238,8 @@ void release(void* data, std::size_t bytes) noexcept
         const std::lock_guard lock(mutex);
         large_blocks().erase(data);
     }
-    std::free(data);
+    if (is_medium(bytes)) give_medium(data, bytes);
+    else std::free(data);
 }
 
 void read_limits_below(const std::string& where)

@@ -109,6 +109,7 @@ private:
     // Between iterations, where the method tells of a residual far below the best: x is kept if that is true.
     void check_point()
     {
+        s_.iteration->finish();
         const double norm = s_.system->compute_residual(b_, x_, false, s_.checked);
         if (norm < best_) keep_best(norm);
     }

@@ -95,11 +95,11 @@ public:
     // Begins at x, whose residual is System::residual and whose norm is in the status. `attempt` counts beginnings
     // after a breakdown without progress.
     virtual void start(X x, int attempt) = 0;
-    // Brings x up to date.
+    // Brings x up to date. Iterations can go on where keeps_x().
     virtual void finish() {}
     // Iterations after which it must begin anew.
     virtual offset_t cycle() const { return max_offset; }
-    // Whether x is up to date after every iteration.
+    // Whether x is up to date after finish(), at any time.
     virtual bool keeps_x() const { return true; }
     virtual offset_t inner_iterations() const { return 0; }
     virtual void update_values(const CsrView<V>&) {}

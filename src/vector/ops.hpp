@@ -12,14 +12,19 @@ namespace tulle::inline TULLE_ABI::vector {
 template <class V>
 struct Dot {
     static constexpr int sums = 2;
+    static constexpr bool from_end = true;  // behind a product, whose last entries are in the L2
     const V* x;
     const V* y;
     double* result;
 
     constexpr bool load() { return true; }
-    constexpr Sums<2> at(offset_t i) const
+    struct Loaded {
+        V x, y;
+    };
+    constexpr Loaded fetch(offset_t i) const { return {x[i], y[i]}; }
+    constexpr Sums<2> at(offset_t, const Loaded& loaded) const
     {
-        const double a = x[i], b = y[i];
+        const double a = loaded.x, b = loaded.y;
         return {{a * b, b * b}};
     }
     constexpr void finish(bool, const double* sum) const

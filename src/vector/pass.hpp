@@ -14,9 +14,13 @@
 //     constexpr Loaded fetch(offset_t i) const;               what entry i needs
 //     constexpr Sums<sums> at(offset_t i, const Loaded& loaded) const;
 //
-// Without sums, at() returns nothing and there is no finish(). Sums are taken in double in an order that depends on n
-// alone: the same bits every time, on a CPU for any number of threads. finish() writes scalars that later passes load,
-// so that no number has to travel to the host.
+// Without sums, at() returns nothing and there is no finish(). A GPU begins a pass without sums at the end, where the
+// pass before has touched entries last, and one with sums where the operation says so:
+//
+//     static constexpr bool from_end = true;
+//
+// Sums are taken in double in an order that depends on n alone: the same bits every time, on a CPU for any number of
+// threads. finish() writes scalars that later passes load, so that no number has to travel to the host.
 #pragma once
 
 #include <algorithm>
@@ -50,6 +54,13 @@ concept Fetches = requires(const Op& op, offset_t i)
 {
     op.at(i, op.fetch(i));
 };
+
+template <class Op>
+constexpr bool begins_at_end()
+{
+    if constexpr (requires { Op::from_end; }) return Op::from_end;
+    else return Op::sums == 0;
+}
 
 // The work at entry i.
 template <class Op>

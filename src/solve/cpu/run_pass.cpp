@@ -56,6 +56,8 @@ template void run_pass(const CpuQueue&, offset_t, const CgStart<double>&, const 
 template void run_pass(const CpuQueue&, offset_t, const CgResidual<double>&, const vector::PassSpace&);
 template void run_pass(const CpuQueue&, offset_t, const CgPreconditioned<double>&, const vector::PassSpace&);
 template void run_pass(const CpuQueue&, offset_t, const CgDirection<double>&, const vector::PassSpace&);
+template void run_pass(const CpuQueue&, offset_t, const CgStep<double>&, const vector::PassSpace&);
+template void run_pass(const CpuQueue&, offset_t, const CgSettle<double>&, const vector::PassSpace&);
 template void run_pass(const CpuQueue&, offset_t, const PipelinedStart<double>&, const vector::PassSpace&);
 template void run_pass(const CpuQueue&, offset_t, const PipelinedStep<double>&, const vector::PassSpace&);
 template void run_pass(const CpuQueue&, offset_t, const BicgstabStart<double>&, const vector::PassSpace&);

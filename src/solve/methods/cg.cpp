@@ -1,9 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Conjugate gradients: a product with dot products, a pass for r, a pass for x and p; the preconditioner between the
-// passes unless it is a diagonal. Pipelined: preconditioner, product, one pass. And eigenvalues from the coefficients.
+// passes unless it is a diagonal. Without a preconditioner: a product with dot products, one pass. Pipelined:
+// preconditioner, product, one pass. And eigenvalues from the coefficients.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "solve/method.hpp"
@@ -56,6 +58,47 @@ private:
     Buffer<V> p_, q_, z_;
     Buffer<CgScalars> scalars_;
     V* x_ = nullptr;
+};
+
+// Without a preconditioner.
+class PlainCg final : public Iteration<double> {
+public:
+    explicit PlainCg(System<double>& system)
+        : system_(system),
+          p_{system.make_vector(), system.make_vector()},
+          q_(system.make_vector()),
+          scalars_(system.make_scalars<CgScalars>())
+    {}
+
+    void start(double* x, int) override
+    {
+        const double* r = system_.residual.data();
+        x_ = x;
+        odd_ = false;
+        system_.pass(CgStart<double>{r, r, p_[0].data(), scalars_.data(), system_.status.data()});
+    }
+
+    void iterate() override
+    {
+        double *p = p_[odd_ ? 1 : 0].data(), *next = p_[odd_ ? 0 : 1].data();
+        const auto dots = system_.multiply_with_dots(p, q_.data());
+        system_.pass(CgStep<double>{q_.data(), system_.residual.data(), p, next, odd_ ? x_ : nullptr,
+                                    dots.made ? dots.made : dots.summed, scalars_.data(), system_.status.data()});
+        odd_ = !odd_;
+    }
+    // What is owed is always owed along the first of both vectors.
+    void finish() override { system_.pass(CgSettle<double>{x_, p_[0].data(), scalars_.data()}); }
+
+    int place() const override { return odd_ ? 1 : 0; }
+    void set_place(int place) override { odd_ = place == 1; }
+    std::size_t bytes() const override { return 2 * p_[0].bytes() + q_.bytes() + scalars_.bytes(); }
+
+private:
+    System<double>& system_;
+    Buffer<double> p_[2], q_;
+    Buffer<CgScalars> scalars_;
+    double* x_ = nullptr;
+    bool odd_ = false;  // the next iteration has the direction p_[1]
 };
 
 template <class V>
@@ -176,6 +219,8 @@ Eigenvalues estimate_eigenvalues(System<V>& system, int steps)
 template <class V>
 std::unique_ptr<Iteration<V>> make_cg(System<V>& system)
 {
+    if constexpr (std::is_same_v<V, double>)  // products may make dot products of floats in float
+        if (system.preconditioner->is_identity()) return std::make_unique<PlainCg>(system);
     return std::make_unique<Cg<V>>(system);
 }
 

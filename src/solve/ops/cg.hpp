@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Passes of conjugate gradients (Hestenes, Stiefel 1952) and of the pipelined variant (Ghysels, Vanroose, Parallel
-// Computing 40(7), 2014, algorithm 3).
+// Passes of conjugate gradients (Hestenes, Stiefel 1952), of the form with one pass behind the dot products (Meurant,
+// Parallel Computing 5(3), 1987; the sums are computed anew as in Chen, Carson, SIAM J. Sci. Comput. 42(5), 2020), and
+// of the pipelined variant (Ghysels, Vanroose, Parallel Computing 40(7), 2014, algorithm 3).
 #pragma once
 
 #include "solve/status.hpp"
@@ -12,6 +13,7 @@ namespace tulle::inline TULLE_ABI::solve {
 struct CgScalars {
     double rho;  // r · z
     double alpha, beta;
+    double owed;  // the step along the direction before that x has not made yet; 0: none
 };
 
 // The next rho, once r · z is known.
@@ -42,6 +44,7 @@ struct CgStart {
     {
         if (!on) return;
         s->rho = sum[0];
+        s->owed = 0;
         if (!(sum[0] > 0)) halt(status, Halt::preconditioner_indefinite, sum[0]);
     }
 };
@@ -132,6 +135,70 @@ struct CgDirection {
         x[i] = static_cast<V>(loaded.x + alpha * direction);
         p[i] = static_cast<V>(loaded.z + beta * direction);
     }
+};
+
+// Without a preconditioner r · r of the next residual is alpha² q · q - r · r before any entry of it is known, so that
+// one pass has all updates: r -= alpha q; the next direction is r + beta p. The sum of the pass, not the prediction, is
+// the next rho. Every second pass brings x up to date, with two directions at once.
+template <class V>
+struct CgStep {
+    static constexpr int sums = 1;
+    const V* q;
+    V* r;
+    const V* p;
+    V* next;             // the next direction, in place of the one before p
+    V* x;                // null: x owes a step to the next pass
+    const double* dots;  // p · q and q · q
+    CgScalars* s;
+    Status* status;
+    double alpha = 0, beta = 0, owed = 0;
+
+    constexpr bool load()
+    {
+        if (status->halt != Halt::none) return false;
+        alpha = s->rho / dots[0];
+        const double predicted = alpha * alpha * dots[1] - s->rho;
+        beta = predicted > 0 ? predicted / s->rho : 0;
+        owed = s->owed;
+        return dots[0] > 0 && is_finite(alpha) && is_finite(predicted);
+    }
+    struct Loaded {
+        V q, r, p, x, before;
+    };
+    constexpr Loaded fetch(offset_t i) const { return {q[i], r[i], p[i], x ? x[i] : V(0), x ? next[i] : V(0)}; }
+    constexpr vector::Sums<1> at(offset_t i, const Loaded& loaded) const
+    {
+        const double residual = static_cast<V>(loaded.r - alpha * loaded.q);
+        r[i] = static_cast<V>(residual);
+        next[i] = static_cast<V>(residual + beta * loaded.p);
+        if (x) x[i] = static_cast<V>(static_cast<V>(loaded.x + owed * loaded.before) + alpha * loaded.p);
+        return {{residual * residual}};
+    }
+    constexpr void finish(bool on, const double* sum) const
+    {
+        status->performed = on;
+        if (!on) return halt(status, Halt::not_positive_definite, is_finite(beta) ? dots[0] : beta);
+        *s = {.rho = sum[0], .alpha = alpha, .beta = beta, .owed = x ? 0 : alpha};
+        record(status, root(sum[0]));
+    }
+};
+
+// Brings x up to date: the same bits as from a CgStep.
+template <class V>
+struct CgSettle {
+    static constexpr int sums = 1;  // none is needed, but what is owed is written at the end
+    V* x;
+    const V* p;
+    CgScalars* s;
+    double owed = 0;
+
+    constexpr bool load() { return (owed = s->owed) != 0; }
+    constexpr vector::Sums<1> at(offset_t i) const
+    {
+        x[i] = static_cast<V>(x[i] + owed * p[i]);
+        return {{0}};
+    }
+    constexpr void finish(bool, const double*) const { s->owed = 0; }
 };
 
 // Vectors of pipelined CG, with the names of the paper.

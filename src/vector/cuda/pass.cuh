@@ -48,7 +48,7 @@ template <class Op, class Take>
 __device__ void some_entries(const Op& op, offset_t i, offset_t step, offset_t n, Take&& take)
 {
     if constexpr (Fetches<Op>) {
-        decltype(op.fetch(i)) loaded[entries_at_once];
+        decltype(op.fetch(i)) loaded[entries_at_once] = {};
 #pragma unroll
         for (int u = 0; u < entries_at_once; ++u)
             if (i + u * step < n) loaded[u] = op.fetch(i + u * step);
@@ -58,15 +58,15 @@ __device__ void some_entries(const Op& op, offset_t i, offset_t step, offset_t n
     } else if (i < n) take(i);
 }
 
-// The work of this thread, a call of take() for each entry. In order, or, for passes without sums, from the end: what
-// the pass before has touched last is still in the L2 then.
-template <bool Backwards, class Op, class Take>
+// The work of this thread, a call of take() for each entry. In order, or from the end: what the kernel before has
+// touched last is still in the L2 then.
+template <class Op, class Take>
 __device__ void each_entry(const Op& op, offset_t n, Take&& take)
 {
     const offset_t step = static_cast<offset_t>(gridDim.x) * threads_of_block,
                    round = (Fetches<Op> ? entries_at_once : 1) * step;
     offset_t first = global_thread();
-    if constexpr (Backwards) {
+    if constexpr (begins_at_end<Op>()) {
         while (first + round < n) first += round;
         for (; first >= 0; first -= round) some_entries(op, first, step, n, take);
     } else {
@@ -80,13 +80,13 @@ __global__ void __launch_bounds__(threads_of_block) pass_kernel(offset_t n, Op o
 {
     const bool on = op.load();
     if constexpr (Op::sums == 0) {
-        if (on) each_entry<true>(op, n, [&](auto... entry) { op.at(entry...); });
+        if (on) each_entry(op, n, [&](auto... entry) { op.at(entry...); });
     } else {
         TULLE_SHARED(double, room, Op::sums* warps_of_block);
         TULLE_SHARED(int, is_last, 1);
         double sum[Op::sums] = {};
         if (on)
-            each_entry<false>(op, n, [&](auto... entry) {
+            each_entry(op, n, [&](auto... entry) {
                 const Sums<Op::sums> share = op.at(entry...);
                 for (int s = 0; s < Op::sums; ++s) sum[s] += share.of[s];
             });
