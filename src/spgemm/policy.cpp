@@ -121,7 +121,7 @@ Choice choose(const Features& t, const Limits& limits)
                        ": an array of that length stays in the cache")};
     return {{Method::adaptive, true},
             concat("a row of C has ", t.cols, plural(t.cols, " column", " columns"),
-                   ": short rows are hashed, long ones use an array of that length")};
+                   ": an array of that length where products are many, tables for short rows where they are few")};
 }
 
 std::vector<Policy> candidates(const Limits& limits)

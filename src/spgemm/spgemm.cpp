@@ -243,7 +243,7 @@ Csr<V> allocate(const State& s, index_t rows, offset_t nonzeros, Buffer<offset_t
                       .row_begin = std::move(row_begin),
                       .col = Buffer<index_t>(q, nonzeros),
                       .value = Buffer<V>(q, nonzeros),
-                      .sorted = s.options.sorted || always_sorts(s.choice.policy, s.limits.backend)};
+                      .sorted = s.work.sorted || always_sorts(s.choice.policy, s.limits.backend)};
     });
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "spgemm/adaptive/cpu/sort_columns.hpp"
 #include "spgemm/products.hpp"
 #include "tulle/spgemm.hpp"
 
@@ -74,7 +75,8 @@ std::vector<HostCsr<V>> related_matrices()
             repeated(band<V>(40, 1), 3, Values::reals),
             random_matrix<V>(200, 200, 0.02, Values::reals, 7),
             random_matrix<V>(100, 100, 0.08, Values::reals, 8),
-            random_matrix<V>(90, 90, 0.5, Values::reals, 9)};
+            random_matrix<V>(90, 90, 0.5, Values::reals, 9),
+            random_matrix<V>(300, 300, 0.05, Values::reals, 10)};  // rows of C with more columns than the network sorts
 }
 
 TEST(Relations, ProductsHaveTheBitsOfPlainArrays)
@@ -98,16 +100,16 @@ TEST(Relations, ARowThatDiffersEndsARange)
 }
 
 // Rows of C of 0 to 66 products, twice each: both tables of short rows (up to 16 and 64 products), their limits and
-// neighbours. Rows of B are unsorted, have an entry of a column twice, and the last ones, at the end of the arrays, are
-// used as well.
+// neighbours; in a wide matrix, as an array with marks is taken in a narrow one. Rows of B are unsorted, have an entry
+// of a column twice, and the last ones, at the end of the arrays, are used as well.
 template <class V>
-void check_few_products(std::uint64_t seed)
+void check_few_products(std::uint64_t seed, index_t cols)
 {
     constexpr index_t rows_b = 24, most = 66;
     HostCsr<V> a, b;
     a.rows = 2 * (most + 1);
     a.cols = b.rows = rows_b;
-    b.cols = 50;
+    b.cols = cols;
     a.sorted = a.unique = b.sorted = b.unique = false;
     const auto length_of = [](index_t row) { return row % 8; };  // the last row has seven
     for (index_t i = 0; i < rows_b; ++i) {
@@ -131,12 +133,31 @@ void check_few_products(std::uint64_t seed)
     check_product(a, b);
 }
 
+// Every number of columns, also the largest column there is, and what stands behind them.
+TEST(Relations, TheNetworkSortsUpTo128Columns)
+{
+    for (offset_t n = 0; n <= most_in_network; ++n)
+        for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+            std::vector<index_t> col;
+            for (offset_t k = 0; k < n; ++k) col.push_back(static_cast<index_t>(below(hash_of(seed, n, k), max_index)));
+            if (n > 0) col[static_cast<std::size_t>(n) / 2] = max_index - 1;
+            std::vector<index_t> want = col;
+            std::sort(want.begin(), want.end());
+            col.push_back(-5);
+            want.push_back(-5);
+            sort_few(col.data(), n);
+            ASSERT_EQ(col, want) << n;
+        }
+}
+
 TEST(Relations, RowsOfFewProductsHaveTheBitsOfPlainArrays)
 {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         SCOPED_TRACE(seed);
-        check_few_products<double>(seed);
-        check_few_products<float>(seed);
+        for (const index_t cols : {50, 5000}) {
+            check_few_products<double>(seed, cols);
+            check_few_products<float>(seed, cols);
+        }
     }
 }
 

@@ -9,16 +9,14 @@
 
 #include "base/math.hpp"
 #include "spgemm/adaptive/cpu/masks.hpp"
+#include "spgemm/adaptive/cpu/sort_columns.hpp"
 #include "tulle/memory.hpp"
 
 namespace tulle::inline TULLE_ABI::spgemm {
 
-// An array as long as a row, and which of its columns were touched: a bit for each, and a bit for every 64 of those
-// that has one set, so that they are found again in order without a sort. What is read is cleared; nothing else is,
-// between rows.
-template <class V>
-struct DenseAccumulator {
-    V* value;                // (cols), -0.0: what changes no sum, not even the sign of zero
+// Which columns of a row were touched: a bit for each, and a bit for every 64 of those that has one set, so that they
+// are found again in order. What is read is cleared; nothing else is, between rows.
+struct ColumnBits {
     std::uint64_t* bits;     // (cols / 64)
     std::uint64_t* summary;  // (cols / 4096)
     index_t summaries;
@@ -38,6 +36,8 @@ struct DenseAccumulator {
         bits[word] |= mask;
     }
 
+    void touch(index_t col) { touch(col / 64, std::uint64_t{1} << col % 64); }
+
     // The columns of a row of B.
     template <class B>
     void touch_row(const B& b, const MaskView& masks, index_t row)
@@ -45,8 +45,7 @@ struct DenseAccumulator {
         if (masks.begin)
             for (offset_t m = masks.begin[row]; m < masks.begin[row + 1]; ++m) touch(masks.word[m], masks.mask[m]);
         else
-            for (offset_t l = b.row_begin[row]; l < b.row_begin[row + 1]; ++l)
-                touch(b.col[l] / 64, std::uint64_t{1} << b.col[l] % 64);
+            for (offset_t l = b.row_begin[row]; l < b.row_begin[row + 1]; ++l) touch(b.col[l]);
     }
 
     // take(word, bits) for every word with a touched column, ascending; afterwards none is touched.
@@ -62,6 +61,21 @@ struct DenseAccumulator {
         low = summaries;
         high = -1;
     }
+
+    // take(column) likewise.
+    template <class Take>
+    void take_columns(Take&& take)
+    {
+        take_words([&](index_t word, std::uint64_t left) {
+            for (; left != 0; left &= left - 1) take(word * 64 + std::countr_zero(left));
+        });
+    }
+};
+
+// An array as long as a row, and which of its columns were touched.
+template <class V>
+struct DenseAccumulator : ColumnBits {
+    V* value;  // (cols), -0.0: what changes no sum, not even the sign of zero
 };
 
 // A table with linear probing; a row uses as much of it as twice its bound needs, and clears that much.
@@ -117,20 +131,21 @@ struct HashAccumulator {
     V at(index_t col) const { return value[slot(col)]; }
 };
 
-// An array as long as a row, and for each column the last row that touched it: nothing is cleared or found again in
-// order, so that an addition is one comparison. For rows that need not be sorted.
+// An array as long as a row, and for each column the last row that touched it: nothing is cleared between rows, and an
+// addition is one comparison. Columns come in the order in which they are met; sort() puts them in ascending order.
 template <class V>
 struct MarkedAccumulator {
     V* value;       // (cols)
     index_t* mark;  // (cols), below zero: no row yet
     index_t cols;
-    index_t row = -1;
+    index_t row;
+    ColumnBits order;  // for rows that are to be sorted
 
     bool touch(index_t col)
     {
-        if (mark[col] == row) return false;
+        const bool is_new = mark[col] != row;  // no branch: it would be mispredicted
         mark[col] = row;
-        return true;
+        return is_new;
     }
 
     bool add(index_t col, V product)
@@ -138,6 +153,15 @@ struct MarkedAccumulator {
         const bool is_new = touch(col);
         value[col] = is_new ? product : value[col] + product;
         return is_new;
+    }
+
+    // Short lists by a network, long ones by the bits of their columns.
+    void sort(index_t* col, offset_t n)
+    {
+        if (std::is_sorted(col, col + n)) return;
+        if (n <= most_in_network) return sort_few(col, n);
+        for (offset_t k = 0; k < n; ++k) order.touch(col[k]);
+        order.take_columns([&](index_t c) { *col++ = c; });
     }
 
     V at(index_t col) const { return value[std::clamp(col, 0, cols - 1)]; }  // whatever a caller's columns are

@@ -53,6 +53,7 @@ void analyse(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const 
     count_products(q, a, b, products.data());
     work.products = prim::sum(q, products.data(), a.rows);
     work.longest = prim::maximum(q, products.data(), a.rows, offset_t{0});
+    if (policy.use_runs && work.longest <= FewProducts<V>::most) work.sorted = true;  // by comparisons, at no price
     const bool marks = !work.sorted && work.products <= marked_products * a.rows;
     const Share share = Share::in_order(policy, work, b.cols);
     if (share.dense && work.longest > share.compared && !marks) find_masks(q, b, work);

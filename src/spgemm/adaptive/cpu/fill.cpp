@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/vector.hpp"
 #include "spgemm/adaptive/cpu/relations.hpp"
 #include "spgemm/adaptive/cpu/short_row.hpp"
 #include "spgemm/adaptive/cpu/workers.hpp"
@@ -38,34 +39,44 @@ void fill_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern&, index_t 
 {
     sums.begin(std::min(products, offset_t{b.cols}));
     const offset_t count = add_products(a, b, row, col, sums);
-    if (sorted) std::sort(col, col + count);
+    if (sorted && count <= most_in_network) sort_few(col, count);
+    else if (sorted) std::sort(col, col + count);
     for (offset_t k = 0; k < count; ++k) value[k] = sums.at(col[k]);
 }
 
 template <class V>
 void fill_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern&, index_t row, offset_t, index_t* col, V* value,
-              bool, MarkedAccumulator<V>& sums)
+              bool sorted, MarkedAccumulator<V>& sums)
 {
     const offset_t count = add_products(a, b, row, col, sums);
+    if (sorted) sums.sort(col, count);
     for (offset_t k = 0; k < count; ++k) value[k] = sums.value[col[k]];
 }
 
 // sum[at[l]] += factor[0] value[0][l], += factor[1] value[1][l], …: rows of B with equal columns, a load and a store
-// for all of them. Columns without gaps are added several at a time.
+// for all of them. Columns ascend; four without gaps are added side by side.
 template <int Rows, class At, class V>
 void add_lists(const V* factor, const V* const* value, const At* at, offset_t n, V* sum)
 {
-    const auto add = [&](V before, offset_t l) {
-        for (int r = 0; r < Rows; ++r) before += factor[r] * value[r][l];
-        return before;
+    constexpr int wide = 4;
+    const auto added = [&]<int Count>(const V* before, offset_t l) __attribute__((always_inline))
+    {
+        auto all = simd::load<Count>(before);
+        for (int r = 0; r < Rows; ++r) all += factor[r] * simd::load<Count>(value[r] + l);
+        return all;
     };
-    if (n >= 8 && at[n - 1] - at[0] == n - 1) {
-        V* const to = sum + at[0];
-#pragma omp simd
-        for (offset_t l = 0; l < n; ++l) to[l] = add(to[l], l);
-    } else {
-        for (offset_t l = 0; l < n; ++l) sum[at[l]] = add(sum[at[l]], l);
+    offset_t l = 0;
+    for (; l + wide <= n; l += wide) {
+        V* const to = sum + at[l];
+        if (at[l + wide - 1] - at[l] == wide - 1) {
+            simd::store(to, added.template operator()<wide>(to, l));
+            continue;
+        }
+        V one[wide];  // all are loaded before the first is stored: none is another
+        for (int i = 0; i < wide; ++i) one[i] = added.template operator()<1>(sum + at[l + i], l + i)[0];
+        for (int i = 0; i < wide; ++i) sum[at[l + i]] = one[i];
     }
+    for (; l < n; ++l) sum[at[l]] = added.template operator()<1>(sum + at[l], l)[0];
 }
 
 // Adds all products of a row of C in the order of A's nonzeros. at(row of B, first product) tells where those of a row
@@ -113,12 +124,9 @@ void fill_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern& p, index_
         sums.touch_row(b, p.masks, j);
     }
     add_all(a, b, p.relations_b, row, sums);
-    sums.take_words([&](index_t word, std::uint64_t bits) {
-        for (; bits != 0; bits &= bits - 1) {
-            const index_t c = word * 64 + std::countr_zero(bits);
-            *col++ = c;
-            *value++ = std::exchange(sums.value[c], V(-0.0));
-        }
+    sums.take_columns([&](index_t c) {
+        *col++ = c;
+        *value++ = std::exchange(sums.value[c], V(-0.0));
     });
 }
 
@@ -292,7 +300,7 @@ void refill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const P
             const RowRange<V>& c)
 {
     if (policy.method == Method::deltasparse) return delta::fill(q, a, b, policy.rules, work, c);
-    Workers<V> workers(q, Share::of(q, policy, work, b.cols), b.cols, true);
+    Workers<V> workers(q, Share::of_refill(q, policy, work, b.cols), b.cols, true);
     const Pattern pattern{policy.use_runs ? work.runs_b.data() : nullptr, masks_of(work)};
     const auto known = [&](index_t i, offset_t at) {
         const offset_t nonzeros = c.row_begin[i + 1] - c.row_begin[i];

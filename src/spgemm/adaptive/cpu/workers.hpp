@@ -21,19 +21,28 @@ inline constexpr int rows_at_a_time = 32;  // dealt to a thread
 // and a matrix may have 2^31 columns and hardly an entry.
 inline constexpr offset_t products_per_mark = 2;
 
-// How many products of a row can be hashed, and whether longer rows need the array; or, where rows need not be sorted,
-// an array with marks for all. Masks find several columns at once and are faster still.
+// How many products of a row can be hashed, and whether longer rows need the array; or an array with marks for all.
+// Masks find several columns at once and are faster still, as are comparisons where all rows have few products.
 struct Share {
     bool dense;
     offset_t hashed;
     bool marked = false;
     offset_t compared = -1;  // rows with up to so many products are short (short_row.hpp)
+    bool ordered = false;    // what is marked is sorted
 
     static Share of(const CpuQueue& q, const Policy& policy, const Workspace& work, index_t cols)
     {
-        const bool marked = policy.method != Method::hash && !work.sorted && work.mask.empty() &&
+        const bool marked = policy.method != Method::hash && (policy.use_runs || !work.sorted) && work.mask.empty() &&
+                            work.longest > FewProducts<float>::most &&
                             offset_t{cols} * q.threads <= work.products / products_per_mark;
-        return marked ? Share{false, 0, true} : in_order(policy, work, cols);
+        return marked ? Share{false, 0, true, -1, work.sorted} : in_order(policy, work, cols);
+    }
+
+    // Where the columns of C are known, nothing is marked or found in order: an array is enough.
+    static Share of_refill(const CpuQueue& q, const Policy& policy, const Workspace& work, index_t cols)
+    {
+        const Share share = of(q, policy, work, cols);
+        return share.marked ? Share{true, 0} : share;
     }
 
     static Share in_order(const Policy& policy, const Workspace& work, index_t cols)
@@ -51,6 +60,9 @@ struct Share {
     {
         return marked || (dense && hashed == 0) ? 0 : offset_t{1} << HashAccumulator<char>::bits_for(hashed);
     }
+
+    // Of the bits of a row's columns.
+    offset_t words(index_t cols) const { return dense || ordered ? ColumnBits::words_for(cols) : 0; }
 };
 
 template <class V>
@@ -80,14 +92,12 @@ void prefetch_for(const CsrView<V>& a, const CsrView<V>& b, index_t row)
 // One array and one table for each thread, from the queue's memory.
 template <class V>
 class Workers {
-    using Dense = DenseAccumulator<V>;
-
 public:
     Workers(const CpuQueue& q, const Share& share, index_t cols, bool with_values)
         : share_(share),
           cols_(share.dense || share.marked ? cols : 0),
-          words_(share.dense ? Dense::words_for(cols_) : 0),
-          summaries_(Dense::words_for(words_)),
+          words_(share.words(cols)),
+          summaries_(ColumnBits::words_for(words_)),
           bits_(q, q.threads * (words_ + summaries_)),
           key_(q, q.threads * (share.marked ? offset_t{cols} : share.slots())),
           value_(q, with_values ? q.threads * offset_t{cols_} : 0),
@@ -111,9 +121,9 @@ public:
     void with(index_t row, offset_t products, F&& work)
     {
         const offset_t thread = omp_get_thread_num();
+        V* const value = value_.data() + (value_.empty() ? 0 : thread * cols_);
         if (share_.marked) {
-            MarkedAccumulator<V> array{value_.data() + (value_.empty() ? 0 : thread * cols_),
-                                       key_.data() + thread * cols_, cols_, row};
+            MarkedAccumulator<V> array{value, key_.data() + thread * cols_, cols_, row, bits_of(thread)};
             return work(array);
         }
         if (!share_.dense || (share_.hashed > 0 && products <= share_.hashed)) {
@@ -121,24 +131,26 @@ public:
                                      key_.data() + thread * share_.slots()};
             return work(table);
         }
-        std::uint64_t* bits = bits_.data() + thread * (words_ + summaries_);
-        Dense array{value_.data() + (value_.empty() ? 0 : thread * cols_), bits, bits + words_,
-                    static_cast<index_t>(summaries_)};
+        DenseAccumulator<V> array{bits_of(thread), value};
         work(array);
     }
 
     static std::size_t bytes_for(const CpuQueue& q, const Share& share, index_t cols)
     {
-        if (share.marked)
-            return static_cast<std::size_t>(q.threads) * static_cast<std::size_t>(cols) * (sizeof(V) + sizeof(index_t));
-        const offset_t words = share.dense ? Dense::words_for(cols) : 0,
-                       bytes = (share.dense ? offset_t{cols} * offset_t{sizeof(V)} : 0) +
-                               (words + Dense::words_for(words)) * offset_t{sizeof(std::uint64_t)} +
+        const offset_t words = share.words(cols), marks = share.marked ? offset_t{cols} * offset_t{sizeof(index_t)} : 0,
+                       bytes = (share.dense || share.marked ? offset_t{cols} * offset_t{sizeof(V)} : 0) + marks +
+                               (words + ColumnBits::words_for(words)) * offset_t{sizeof(std::uint64_t)} +
                                share.slots() * offset_t{sizeof(V) + sizeof(index_t)};
         return static_cast<std::size_t>(q.threads * bytes);
     }
 
 private:
+    ColumnBits bits_of(offset_t thread)
+    {
+        std::uint64_t* const bits = bits_.data() + thread * (words_ + summaries_);
+        return {bits, bits + words_, static_cast<index_t>(summaries_)};
+    }
+
     Share share_;
     index_t cols_;
     offset_t words_, summaries_;
