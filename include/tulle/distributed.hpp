@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Matrices and vectors whose rows are distributed over the ranks of a Cluster, and what can be done with them: SpMV,
-/// SpMM, SpGEMM, transposition, dot products, Krylov methods.
+/// SpMM, SpGEMM, transposition, dot products. Krylov methods and multigrid: distributed_solve.hpp. Other orders of the
+/// rows: repartition.hpp.
 /// @code
 /// auto A = tulle::mpi::DistCsr<double>::read(cluster, "A.mtx");
 /// auto plan = tulle::mpi::SpmvPlan<double>::make(A);
 /// tulle::mpi::DistVector<double> x(cluster, A.col_cuts()), y(cluster, A.row_cuts());
 /// plan.run(x.local(), y.local());
 /// const double d = tulle::mpi::dot(x, y);
-/// auto report = tulle::mpi::solve(A, b.local(), x.local());
 /// @endcode
 /// Every rank has consecutive rows; row_cuts() tells which. x is distributed by col_cuts(), for square matrices the
-/// same. Results of products, transposes, dot() and, with a preconditioner that does not depend on the cuts, solve()
-/// have the same bits for any number of ranks and any cuts. All functions are collective unless they say "local".
+/// same. Results of products, transposes and dot() have the same bits for any number of ranks and any cuts. All
+/// functions are collective unless they say "local".
 ///
 /// The context of the cluster may be on a GPU; several ranks may share one. Matrices stay in host memory, and plans
 /// keep copies on the GPU; vectors given to products, dot(), norm() and solve() are in its memory, as those of
@@ -28,18 +28,15 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "tulle/api.hpp"
 #include "tulle/cluster.hpp"
 #include "tulle/csr.hpp"
-#include "tulle/dense.hpp"
 #include "tulle/io.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/pimpl.hpp"
-#include "tulle/solve.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/spmm.hpp"
 #include "tulle/spmv.hpp"
@@ -93,8 +90,9 @@ public:
     /// distributed by balanced_cuts().
     /// @throws FileError on all ranks, as io::read() does; FormatError and OutOfMemory likewise.
     static DistCsr read(const Cluster& cluster, const std::filesystem::path& file, const io::ReadOptions& options = {});
-    /// Generates a matrix (io::generate()) on rank 0 and scatters it.
-    /// @throws ValueError if the text is wrong, on all ranks.
+    /// Generates a matrix: every rank makes its own rows, with the bits of io::generate(); twins are made by rank 0 and
+    /// scattered. Rows are distributed by balanced_cuts().
+    /// @throws ValueError if the text is wrong, on all ranks; OutOfMemory.
     static DistCsr generate(const Cluster& cluster, std::string_view sentence);
 
     /// The transposed matrix, distributed by col_cuts(); columns ascend in its rows.
@@ -125,6 +123,8 @@ public:
     index_t ghosts_below() const;
     /// Global number of a local column. Local.
     global_t global_col(index_t local) const;
+    /// Bytes of the rows of this rank, and of what it knows of ghosts. Local.
+    std::size_t bytes() const;
     /// Columns that this rank sends to others for a product, each counted once for every receiver. Local.
     offset_t halo_sent() const;
 
@@ -223,6 +223,8 @@ public:
     const spmv::Policy& policy() const;
     /// Messages and bytes that this rank sends in one product. Local.
     Traffic sent_per_run() const;
+    /// Bytes that the plan holds on this rank beside the matrix. Local.
+    std::size_t bytes() const;
     /// Rows of this rank that are computed while messages travel. Local.
     index_t overlapped_rows() const;
     /// Transport, policy, halo and overlap of this rank, in several lines. Local.
@@ -265,6 +267,8 @@ public:
     void update_values();
     /// Messages and bytes that this rank sends in one product. Local.
     Traffic sent_per_run() const;
+    /// Bytes that the plan holds on this rank beside the matrix. Local.
+    std::size_t bytes() const;
     /// Transport, policy and halo of this rank, in several lines. Local.
     std::string describe() const;
 
@@ -310,6 +314,8 @@ public:
     std::size_t most_held() const;
     /// Messages and bytes of rows of B that this rank sends in the next run(). Local.
     Traffic sent_per_run() const;
+    /// Bytes that the plan holds on this rank beside both matrices and C, between two runs. Local.
+    std::size_t bytes() const;
     /// Transport, batches and rows of B of this rank, in several lines. Local.
     std::string describe() const;
 
@@ -340,208 +346,5 @@ double norm(const DistVector<V>& x)
 {
     return norm<V>(x.cluster(), x.local());
 }
-
-/// Rows in another order, cut into parts.
-struct RowOrder {
-    std::vector<index_t> order;  ///< row order[k] comes k-th; inside a part, rows keep their order
-    Cuts cuts;                   ///< where parts begin in the new order
-};
-
-/// Parts of rows by METIS: about equally many rows and nonzeros together, and few columns that other parts need. METIS
-/// is loaded when this is called (libmetis.so.5, or the library that the environment variable TULLE_METIS names).
-/// Deterministic. Local.
-/// @param a a square matrix on the host.
-/// @param parts how many; with one, or as many as rows, the order stays.
-/// @throws ShapeError if A is not square; NotBuilt if METIS cannot be loaded; ValueError if it cannot take the graph.
-template <class V>
-TULLE_API RowOrder metis_order(const CsrView<V>& a, int parts);
-
-/// A distributed matrix whose rows and columns METIS has ordered, so that ranks need less from each other. The order is
-/// kept: vectors move there and back.
-/// @code
-/// auto parts = tulle::mpi::Repartition<double>::make(A);
-/// tulle::mpi::DistVector<double> x(cluster, parts.matrix().col_cuts()), y(cluster, parts.matrix().row_cuts());
-/// parts.move(my_x, x);
-/// tulle::mpi::SpmvPlan<double>::make(parts.matrix()).run(x.local(), y.local());
-/// parts.move_back(y, my_y);
-/// @endcode
-/// @tparam V float or double.
-template <class V>
-class TULLE_API Repartition {
-    static_assert(detail::require_value<V>());
-
-public:
-    /// Orders and distributes a copy of the matrix; it passes through rank 0. Entries of rows keep their order: with
-    /// the same lanes, products have the bits of the given matrix.
-    /// @throws ShapeError if A is not square or its columns are distributed otherwise than its rows; others as
-    /// metis_order(), on all ranks.
-    static Repartition make(const DistCsr<V>& a);
-
-    /// The matrix in the new order. Local.
-    const DistCsr<V>& matrix() const;
-    /// Numbers in the caller's order of the rows that this rank has now, ascending. Local.
-    std::span<const global_t> rows() const;
-    /// Brings a vector with the cuts of the given matrix to the new order.
-    /// @throws ShapeError if a vector has other cuts.
-    void move(const DistVector<V>& x, DistVector<V>& moved) const;
-    /// Brings a vector with the cuts of matrix() to the caller's order.
-    /// @throws ShapeError if a vector has other cuts.
-    void move_back(const DistVector<V>& y, DistVector<V>& original) const;
-
-private:
-    struct State;
-    explicit Repartition(detail::Pimpl<State> state) : state_(std::move(state)) {}
-    detail::Pimpl<State> state_;
-};
-
-/// A level of AmgPlan, the finest first.
-struct AmgLevel {
-    global_t rows = 0;           ///< rows of its matrix
-    global_t nonzeros = 0;       ///< nonzeros of its matrix
-    double spectral_radius = 0;  ///< of D^-1 A, estimated
-    bool replicated = false;     ///< every rank has all of it
-};
-
-/// The near null space of elasticity for the points of all ranks: amg::rigid_body_modes() about their mean point.
-/// @param cluster the ranks.
-/// @param coordinates of the points of this rank, a row for each, two or three columns, **on the host**. A rank may
-/// have no points.
-/// @returns the rows of this rank, in the memory of the context.
-/// @throws ShapeError unless there are two or three columns.
-/// @throws ValueError if a coordinate is not finite; OutOfMemory. All on all ranks.
-template <class V>
-TULLE_API Dense<V> rigid_body_modes(const Cluster& cluster, const DenseView<const V>& coordinates);
-
-/// Algebraic multigrid by smoothed aggregation for a distributed matrix, symmetric and positive definite. Aggregates do
-/// not cross ranks; prolongator, restriction and coarse matrices do, and are made by distributed products. The first
-/// level with at most five times amg::Options::coarse_rows rows, and all below it, are on every rank: the hierarchy of
-/// one process, which needs the residual of that level alone. A cluster of one rank has no other levels.
-/// @code
-/// auto plan = tulle::mpi::AmgPlan<double>::make(A);
-/// plan.apply(r.local(), z.local());                   // one cycle from z = 0
-/// plan.update_values();                               // after A.values() have changed; patterns are kept
-/// std::puts(plan.describe().c_str());
-/// @endcode
-/// @tparam V float or double.
-template <class V>
-class TULLE_API AmgPlan {
-    static_assert(detail::require_value<V>());
-
-public:
-    /// Builds the hierarchy; keeps the matrix.
-    /// @param a the matrix, its columns distributed as its rows.
-    /// @param options as for one process, the same on all ranks. Gauss-Seidel sweeps over the rows of each rank alone.
-    /// @param near_null_space vectors that the matrix maps to almost zero, as columns: the rows of this rank, row-major
-    /// without gaps, in the memory of the context; not kept. Without any: a constant for each unknown of a node. For
-    /// elasticity: rigid_body_modes().
-    /// @throws ShapeError if A is not square, columns are not distributed as rows, or the vectors have another number
-    /// of rows, or of columns on another rank.
-    /// @throws ValueError if a diagonal entry is missing, zero or negative (it names rank and row), an entry is not
-    /// finite, an option is out of range, coarsening is classical with several ranks, or a node is cut; OutOfMemory.
-    static AmgPlan make(const DistCsr<V>& a, const amg::Options& options = {},
-                        const DenseView<const V>& near_null_space = {});
-
-    /// Takes the new values of the matrix (DistCsr::values()) to all levels. Aggregates and all patterns are kept, and
-    /// only values are sent.
-    /// @throws ValueError as make(), on all ranks: the plan cannot be applied until it gets values that can be used.
-    void update_values();
-
-    /// z = one cycle for A z = r from z = 0: a symmetric operator, but for amg::Cycle::k.
-    /// @param r the local part.
-    /// @param z the local part; must not overlap r.
-    /// @throws ShapeError if sizes do not fit; ValueError if r and z overlap; only on the ranks concerned.
-    /// @throws ValueError if the last update_values() failed.
-    void apply(std::span<const V> r, std::span<V> z);
-
-    /// The levels, the finest first. Local.
-    const std::vector<AmgLevel>& levels() const;
-    /// Nonzeros of the matrices of all levels, each counted once, over those of the finest. Local.
-    double operator_complexity() const;
-    /// Levels, rows, nonzeros, where they are, complexity and smoother, in several lines. Local.
-    std::string describe() const;
-
-private:
-    struct State;
-    explicit AmgPlan(detail::Pimpl<State> state) : state_(std::move(state)) {}
-    detail::Pimpl<State> state_;
-};
-
-/// Options of solve().
-struct SolveOptions {
-    /// cg (symmetric positive definite), minres (symmetric), bicgstab, gmres or fgmres.
-    solve::Method method = solve::Method::cg;
-    /// Amg: AmgPlan, with the number type of the matrix. Others are applied to the diagonal block of each rank (block
-    /// Jacobi). None and Jacobi do not depend on the cuts, the others do: with them, iterations and bits depend on the
-    /// number of ranks, with Amg hardly the iterations.
-    solve::Preconditioner preconditioner = solve::Jacobi{};
-    bool local_amg = false;  ///< Amg is applied to the diagonal block of each rank too
-    int restart = 30;        ///< gmres, fgmres: vectors kept before a restart
-    solve::Stop stop = {};   ///< when to end; `seconds` is not used, as clocks of ranks differ
-    bool guess = false;      ///< x has a first guess; otherwise it is not read
-    /// Neighbouring rows that belong to one node (amg::Options); no node may be cut.
-    index_t unknowns_per_node = 1;
-};
-
-/// A system of equations that is solved again and again: the preconditioner is made once, and takes new values of the
-/// matrix without new patterns, as in time steps.
-/// @code
-/// auto plan = tulle::mpi::SolvePlan<double>::make(A, {.preconditioner = tulle::solve::Amg{}});
-/// for (...) {
-///     plan.solve(b.local(), x.local());
-///     ...                                             // change A.values()
-///     plan.update_values();
-/// }
-/// @endcode
-/// @tparam V float or double.
-template <class V>
-class TULLE_API SolvePlan {
-    static_assert(detail::require_value<V>());
-
-public:
-    /// Makes the preconditioner; keeps the matrix.
-    /// @param a the matrix, square, its columns distributed as its rows.
-    /// @param options see SolveOptions.
-    /// @param near_null_space for Amg, as AmgPlan::make() takes it.
-    /// @throws ShapeError if A is not square, columns are not distributed as rows, or the vectors do not fit.
-    /// @throws ValueError if the options are wrong, the method is not one of those, A has NaN or infinity, or the
-    /// preconditioner cannot be made; OutOfMemory.
-    static SolvePlan make(const DistCsr<V>& a, const SolveOptions& options = {},
-                          const DenseView<const V>& near_null_space = {});
-
-    /// Solves A x = b. Bad numbers are reasons in the report, not exceptions, as for solve::Plan::solve().
-    /// @param b the local part.
-    /// @param x the local part; must not overlap b.
-    /// @return the same report on all ranks, but for its times.
-    /// @throws ShapeError if sizes do not fit, on all ranks.
-    /// @throws ValueError if b and x overlap, or the last update_values() failed.
-    solve::Report solve(std::span<const V> b, std::span<V> x);
-
-    /// Takes the new values of the matrix (DistCsr::values()).
-    /// @throws ValueError if A has NaN or infinity, or the preconditioner cannot be made, on all ranks: solve() then
-    /// throws until there are values that can be used.
-    void update_values();
-
-    /// Ranks, method, preconditioner, in several lines. Local.
-    std::string describe() const;
-
-private:
-    struct State;
-    explicit SolvePlan(detail::Pimpl<State> state) : state_(std::move(state)) {}
-    detail::Pimpl<State> state_;
-};
-
-/// Solves A x = b once: SolvePlan. A is square and distributed like its columns. Bad numbers are reasons in the report,
-/// not exceptions, as for solve::Plan::solve().
-/// @param a the matrix.
-/// @param b the local part.
-/// @param x the local part; must not overlap b.
-/// @param options see SolveOptions.
-/// @return the same report on all ranks, but for its times.
-/// @throws ShapeError if A is not square, columns are not distributed as rows, or sizes do not fit.
-/// @throws ValueError if the options are wrong, the method is not one of those, A has NaN or infinity, or the
-/// preconditioner cannot be made; OutOfMemory.
-template <class V>
-TULLE_API solve::Report solve(const DistCsr<V>& a, std::span<const std::type_identity_t<V>> b,
-                              std::span<std::type_identity_t<V>> x, const SolveOptions& options = {});
 
 }  // namespace tulle::inline TULLE_ABI::mpi

@@ -26,6 +26,8 @@
 
 #include "tulle/cluster.hpp"
 #include "tulle/distributed.hpp"
+#include "tulle/distributed_solve.hpp"
+#include "tulle/repartition.hpp"
 
 namespace tulle::inline TULLE_ABI::mpi {
 

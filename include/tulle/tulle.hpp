@@ -20,7 +20,8 @@
 /// - op(T) x = alpha b: tulle::sptrsv::solve(), tulle::sptrsv::Plan
 /// - Incomplete factorisations: tulle::factor::Plan
 /// - Algebraic multigrid: tulle::amg::Plan
-/// - Several processes: distributed.hpp, cluster.hpp; with MPI: mpi.hpp
+/// - Several processes: distributed.hpp, distributed_solve.hpp, repartition.hpp, cluster.hpp; with MPI: mpi.hpp,
+///   ptscotch.hpp
 /// - Plans of all operations can be moved, not copied; a plan that was moved from can only be destroyed or assigned to
 /// - Exceptions: error.hpp; times of phases: trace.hpp; version.hpp
 #pragma once
@@ -29,6 +30,7 @@
 #include "tulle/context.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/distributed.hpp"
+#include "tulle/distributed_solve.hpp"
 #include "tulle/factor.hpp"
 #include "tulle/features.hpp"
 #include "tulle/generate.hpp"
@@ -37,6 +39,7 @@
 #include "tulle/io.hpp"
 #include "tulle/narrow.hpp"
 #include "tulle/partition.hpp"
+#include "tulle/repartition.hpp"
 #include "tulle/sddmm.hpp"
 #include "tulle/solve.hpp"
 #include "tulle/solve_team.hpp"

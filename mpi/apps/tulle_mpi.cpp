@@ -19,6 +19,9 @@
 #include "tulle/generate.hpp"
 #include "tulle/io.hpp"
 #include "tulle/mpi.hpp"
+#ifdef TULLE_HAS_PTSCOTCH
+#include "tulle/ptscotch.hpp"
+#endif
 #include "tulle/text.hpp"
 #include "tulle/transfer.hpp"
 
@@ -30,6 +33,7 @@ constexpr const char* help =
     "usage: mpirun -n RANKS tulle-mpi spmv|spmm|spgemm|solve MATRIX [options]\n\n"
     "MATRIX is a file of any format that tulle reads, or a generator like stencil7:50.\n\n"
     "  --backend WHERE   cpu (the default) or cuda: GPUs by the rank on its host, shared where there are fewer\n"
+    "  --partition HOW   rows in the order of metis or ptscotch, so that ranks need less from each other (none)\n"
     "  --json            one JSON object, with the times of pack, exchange and product of every rank\n"
     "  --verify          compare with one process, bit by bit; exit code 1 if they differ. solve: without a\n"
     "                    preconditioner or with jacobi; others depend on the number of ranks\n"
@@ -52,7 +56,7 @@ public:
 };
 
 struct Wishes {
-    std::string operation, matrix;
+    std::string operation, matrix, partition;
     bool verify = false, transpose = false, help = false, json = false, cuda = false;
     int repeat = 10;
     index_t n = 32;
@@ -99,6 +103,7 @@ Wishes parse(int argc, char** argv)
         else if (word == "--transpose") w.transpose = true;
         else if (word == "--json") w.json = true;
         else if (word == "--backend") w.cuda = is_cuda(next());
+        else if (word == "--partition") w.partition = next();
         else if (word == "--repeat") w.repeat = static_cast<int>(number_of(word, next(), 1));
         else if (word == "--n") w.n = static_cast<index_t>(number_of(word, next(), 1));
         else if (word == "--budget") w.budget = parse_bytes(next());
@@ -134,6 +139,25 @@ mpi::DistCsr<double> load(const mpi::Cluster& cluster, const std::string& matrix
 {
     return is_generator(matrix) ? mpi::DistCsr<double>::generate(cluster, matrix)
                                 : mpi::DistCsr<double>::read(cluster, matrix);
+}
+
+mpi::Repartition<double> by_ptscotch(const mpi::DistCsr<double>& a)
+{
+#ifdef TULLE_HAS_PTSCOTCH
+    return mpi::Repartition<double>::make(a, mpi::ptscotch_parts(MPI_COMM_WORLD, a));
+#else
+    static_cast<void>(a);
+    throw NotBuilt("this program was built without PT-SCOTCH", "Debian: libptscotch-dev");
+#endif
+}
+
+mpi::DistCsr<double> in_parts(const mpi::DistCsr<double>& a, const std::string& how)
+{
+    if (how.empty() || how == "none") return a;
+    require<UsageError>(
+        how == "metis" || how == "ptscotch", [&] { return concat("--partition cannot be '", how, "'"); },
+        "none, metis or ptscotch");
+    return (how == "metis" ? mpi::Repartition<double>::make(a) : by_ptscotch(a)).matrix();
 }
 
 // The shortest of some runs, of the slowest rank, in seconds.
@@ -355,7 +379,7 @@ std::string in_json(const mpi::DistCsr<double>& a, const Wishes& w, const Result
 
 int answer(const mpi::Cluster& cluster, const Wishes& w)
 {
-    const mpi::DistCsr<double> a = load(cluster, w.matrix);
+    const mpi::DistCsr<double> a = in_parts(load(cluster, w.matrix), w.partition);
     const Result r = w.operation == "spmv"     ? run_spmv(a, w)
                      : w.operation == "spmm"   ? run_spmm(a, w)
                      : w.operation == "spgemm" ? run_spgemm(a, w)

@@ -22,7 +22,11 @@
 #include <thread>
 
 #include "tests/mpi/amg_checks.hpp"
+#include "tests/mpi/setup_checks.hpp"
 #include "tulle/mpi.hpp"
+#ifdef TULLE_HAS_PTSCOTCH
+#include "tulle/ptscotch.hpp"
+#endif
 
 namespace {
 
@@ -85,11 +89,25 @@ extern "C" int MPI_Send_init(const void* data, int count, MPI_Datatype type, int
 
 namespace {
 
+// Parts by PT-SCOTCH, where it was found.
+void check_ptscotch([[maybe_unused]] const tulle::mpi::Cluster& cluster)
+{
+#ifdef TULLE_HAS_PTSCOTCH
+    const auto a = tulle::testing::grid_with_holes<double>(cluster);
+    const auto parts = tulle::mpi::Repartition<double>::make(a, tulle::mpi::ptscotch_parts(MPI_COMM_WORLD, a));
+    tulle::testing::check_good_order(a, parts);
+#endif
+}
+
 void run_checks(const tulle::mpi::Cluster& cluster)
 {
     tulle::testing::check_agreement(cluster);
     tulle::testing::check_wide(cluster);
     tulle::testing::check_files(cluster);
+    tulle::testing::check_generators(cluster);
+    tulle::testing::check_parts(cluster);
+    if (tulle::testing::has_metis()) tulle::testing::check_metis<double>(cluster);
+    check_ptscotch(cluster);
     if (cluster.ranks() <= 4) tulle::testing::check_reasons(cluster);
     tulle::testing::check_refused(cluster);
     tulle::testing::check_empty_system(cluster);
@@ -103,6 +121,7 @@ void run_checks(const tulle::mpi::Cluster& cluster)
         tulle::testing::check_amg_updates<double>(cluster, "stencil7:9");
         tulle::testing::check_amg_updates<float>(cluster, "stencil5:25");
         tulle::testing::check_bad_updates(cluster);
+        tulle::testing::check_no_new_values(cluster, "stencil7:12");
         tulle::testing::check_rigid_body_modes(cluster, "30,30");
     }
     tulle::testing::check_all<double>(cluster);

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "io/assemble.hpp"
+#include "io/share.hpp"
 #include "tulle/coo.hpp"
 #include "tulle/io.hpp"
 #include "tulle/memory.hpp"
@@ -21,9 +22,6 @@ struct FileRows {
     offset_t first;      // row
     Buffer<offset_t> length;
 };
-
-// Where part `part` of `parts` begins, of n things in order.
-constexpr offset_t share_of(offset_t n, int part, int parts) { return n / parts * part + n % parts * part / parts; }
 
 template <class V>
 class FilePart {

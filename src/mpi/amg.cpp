@@ -24,6 +24,7 @@ struct AmgPlan<V>::State {
     Context ctx;
     amg::Options options;
     index_t vectors = 1;
+    NewValues new_values = NewValues::possible;
     std::vector<std::unique_ptr<AmgLevelData<V>>> level = {};
     std::vector<AmgLevel> levels = {};
     bool usable = true;
@@ -93,7 +94,7 @@ Buffer<V> make_near_null(const DistCsr<V>& a, index_t unknowns, const DenseView<
 // The levels that are distributed; the last of them, or the only one, is on every rank where it is small enough.
 template <class V>
 DistributedLevels<V> make_levels(const DistCsr<V>& matrix, const amg::Options& options, index_t vectors,
-                                 Buffer<V> near_null)
+                                 Buffer<V> near_null, NewValues new_values)
 {
     const Cluster& cluster = matrix.cluster();
     const Context& host = cluster.state().host;
@@ -112,7 +113,7 @@ DistributedLevels<V> make_levels(const DistCsr<V>& matrix, const amg::Options& o
                 aggregate(l, amg::strength_of(options, n), n == 0 ? options.unknowns_per_node : vectors, vectors, setup,
                           coarse_null);
             if (!amg::is_stalled(tentative.cols(), rows)) {
-                push_level(coarsen(l, tentative, options.prolongator_damping, setup), options, level);
+                push_level(coarsen(l, tentative, options.prolongator_damping, setup, new_values), options, level);
                 near_null = std::move(coarse_null);
                 continue;
             }
@@ -139,13 +140,15 @@ std::vector<AmgLevel> list_levels(const DistributedLevels<V>& level)
 }  // namespace
 
 template <class V>
-AmgPlan<V> AmgPlan<V>::make(const DistCsr<V>& a, const amg::Options& options, const DenseView<const V>& near_null_space)
+AmgPlan<V> AmgPlan<V>::make(const DistCsr<V>& a, const amg::Options& options, const DenseView<const V>& near_null_space,
+                            NewValues new_values)
 {
     amg::check_options(options);
     check_matrix(a, options, near_null_space.cols);
     const index_t vectors = near_null_space.cols > 0 ? near_null_space.cols : options.unknowns_per_node;
-    auto state = std::make_unique<State>(State{a.cluster().context(), options, vectors});
-    state->level = make_levels(a, options, vectors, make_near_null(a, options.unknowns_per_node, near_null_space));
+    auto state = std::make_unique<State>(State{a.cluster().context(), options, vectors, new_values});
+    state->level =
+        make_levels(a, options, vectors, make_near_null(a, options.unknowns_per_node, near_null_space), new_values);
     state->levels = list_levels(state->level);
     return AmgPlan(std::move(state));
 }
@@ -154,6 +157,8 @@ template <class V>
 void AmgPlan<V>::update_values()
 {
     State& s = *state_;
+    require<ValueError>(s.new_values == NewValues::possible, "the plan was made for NewValues::never",
+                        "make it for NewValues::possible");
     s.usable = false;
     for (std::size_t n = 0; n < s.level.size(); ++n) {
         AmgLevelData<V>& l = *s.level[n];
@@ -199,6 +204,14 @@ double AmgPlan<V>::operator_complexity() const
 }
 
 template <class V>
+std::size_t AmgPlan<V>::bytes() const
+{
+    std::size_t sum = 0;
+    for (const auto& l : state_->level) sum += l->bytes() + l->whole.bytes();
+    return sum - state_->level[0]->whole.bytes();
+}
+
+template <class V>
 std::string AmgPlan<V>::describe() const
 {
     const State& s = *state_;
@@ -212,7 +225,8 @@ std::string AmgPlan<V>::describe() const
                        s.levels[n].nonzeros, plural(s.levels[n].nonzeros, " nonzero", " nonzeros"),
                        s.levels[n].replicated ? ", on every rank" : ", distributed", ", spectral radius ",
                        fixed(s.levels[n].spectral_radius, 3));
-    return text + concat("\n  operator complexity: ", fixed(operator_complexity(), 3));
+    return text + concat("\n  operator complexity: ", fixed(operator_complexity(), 3),
+                         s.new_values == NewValues::never ? "; no new values" : "");
 }
 
 template <class V>

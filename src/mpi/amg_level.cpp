@@ -228,23 +228,51 @@ DistCsr<V> aggregate(const AmgLevelData<V>& level, double strength, index_t unkn
 }
 
 template <class V>
-DistCsr<V> coarsen(AmgLevelData<V>& level, const DistCsr<V>& tentative, double damping, const AmgSetup<V>& setup)
+std::size_t AmgTransfer<V>::bytes() const
 {
-    std::optional<SpgemmPlan<V>> product;
-    DistCsr<V> prolongation = tentative;
+    std::size_t sum = 0;
+    for (const auto* matrix : {&tentative, &image}) sum += *matrix ? (*matrix)->bytes() : 0;
+    if (prolongation && (!tentative || prolongation->state() != tentative->state())) sum += prolongation->bytes();
+    if (source) sum += source->bytes();
+    else if (restriction) sum += restriction->bytes();
+    for (const auto* plan : {&product, &right, &left}) sum += *plan ? (*plan)->bytes() : 0;
+    for (const auto* plan : {&down, &up}) sum += *plan ? (*plan)->bytes() : 0;
+    return sum;
+}
+
+template <class V>
+std::size_t AmgLevelData<V>::bytes() const
+{
+    return amg::LevelRows<V>::bytes() + block.bytes() + (multiply ? multiply->bytes() : 0) +
+           (direct ? direct->bytes() : 0) + (next ? next->bytes() : 0);
+}
+
+template <class V>
+DistCsr<V> coarsen(AmgLevelData<V>& level, const DistCsr<V>& tentative, double damping, const AmgSetup<V>& setup,
+                   NewValues new_values)
+{
+    AmgTransfer<V>& t = level.next.emplace();
+    const auto release = [&](auto&... part) {
+        if (new_values == NewValues::never) (part.reset(), ...);
+    };
+    t.tentative = t.prolongation = tentative;
     if (damping > 0) {
-        product = SpgemmPlan<V>::make(level.whole, tentative);
-        prolongation = product->run();
-        smooth(level, tentative, damping, setup, prolongation);
+        t.product = SpgemmPlan<V>::make(level.whole, tentative);
+        t.prolongation = t.product->run();
+        smooth(level, tentative, damping, setup, *t.prolongation);
     }
-    Transposed<V> restriction(prolongation);
-    auto right = SpgemmPlan<V>::make(level.whole, prolongation);
-    const DistCsr<V> image = right.run();
-    auto left = SpgemmPlan<V>::make(restriction.matrix(), image);
-    const DistCsr<V> coarse = left.run();
-    auto down = SpmvPlan<V>::make(restriction.matrix()), up = SpmvPlan<V>::make(prolongation);
-    level.next.emplace(AmgTransfer<V>{tentative, std::move(product), prolongation, std::move(restriction),
-                                      std::move(right), std::move(left), image, std::move(down), std::move(up)});
+    release(t.product, t.tentative);
+    t.source.emplace(*t.prolongation);
+    t.restriction = t.source->matrix();
+    release(t.source);
+    t.right = SpgemmPlan<V>::make(level.whole, *t.prolongation);
+    t.image = t.right->run();
+    release(t.right);
+    t.left = SpgemmPlan<V>::make(*t.restriction, *t.image);
+    DistCsr<V> coarse = t.left->run();
+    release(t.left, t.image);
+    t.down = SpmvPlan<V>::make(*t.restriction);
+    t.up = SpmvPlan<V>::make(*t.prolongation);
     return coarse;
 }
 
@@ -253,23 +281,23 @@ void refill(AmgLevelData<V>& level, double damping, const AmgSetup<V>& setup, Di
 {
     AmgTransfer<V>& t = *level.next;
     if (t.product) {
-        t.product->run(t.prolongation);
-        smooth(level, t.tentative, damping, setup, t.prolongation);
-        t.restriction.update_values();
+        t.product->run(*t.prolongation);
+        smooth(level, *t.tentative, damping, setup, *t.prolongation);
+        t.source->update_values();
         level.whole.cluster().together(amg_phase, [&] {
             t.down->update_values();
             t.up->update_values();
         });
     }
-    t.right.run(t.image);
-    t.left.run(coarse);
+    t.right->run(*t.image);
+    t.left->run(coarse);
 }
 
 #define TULLE_LEVEL(V)                                                                                               \
     template struct AmgLevelData<V>;                                                                                 \
     template AmgSetup<V> inspect(AmgLevelData<V>&, const amg::Options&, bool);                                       \
     template DistCsr<V> aggregate(const AmgLevelData<V>&, double, index_t, index_t, const AmgSetup<V>&, Buffer<V>&); \
-    template DistCsr<V> coarsen(AmgLevelData<V>&, const DistCsr<V>&, double, const AmgSetup<V>&);                    \
+    template DistCsr<V> coarsen(AmgLevelData<V>&, const DistCsr<V>&, double, const AmgSetup<V>&, NewValues);         \
     template void refill(AmgLevelData<V>&, double, const AmgSetup<V>&, DistCsr<V>&);
 TULLE_LEVEL(float)
 TULLE_LEVEL(double)

@@ -8,22 +8,25 @@
 #include "amg/setup.hpp"
 #include "mpi/replicated.hpp"
 #include "mpi/transposed.hpp"
-#include "tulle/distributed.hpp"
+#include "tulle/distributed_solve.hpp"
 
 namespace tulle::inline TULLE_ABI::mpi {
 
 inline constexpr auto amg_phase = "multigrid setup";
 
-// The way to the next level: P, R = P^T, and R (A P); the products are kept for new values.
+// The way to the next level: P, R = P^T, and R (A P). Without new values, only P, R and the products with vectors are
+// kept.
 template <class V>
 struct AmgTransfer {
-    DistCsr<V> tentative;                  // T
+    std::optional<DistCsr<V>> tentative;   // T
     std::optional<SpgemmPlan<V>> product;  // A T; none without damping, where P is T
-    DistCsr<V> prolongation;
-    Transposed<V> restriction;
-    SpgemmPlan<V> right, left;
-    DistCsr<V> image;  // A P
+    std::optional<DistCsr<V>> prolongation, restriction;
+    std::optional<Transposed<V>> source;  // of R
+    std::optional<SpgemmPlan<V>> right, left;
+    std::optional<DistCsr<V>> image;  // A P
     std::optional<SpmvPlan<V>> down, up;
+
+    std::size_t bytes() const;
 };
 
 // What the cycle uses (amg/cycle.hpp). `a` is the diagonal block where Gauss-Seidel needs it, else it has no arrays.
@@ -39,6 +42,8 @@ struct AmgLevelData : amg::LevelRows<V> {
 
     // Collective.
     void store_dot(const Context& ctx, const Buffer<V>& x, const Buffer<V>& y, int to);
+    // Without the matrix.
+    std::size_t bytes() const;
 };
 
 // A level while the next one is made: the diagonal block with its diagonal, on the host.
@@ -60,7 +65,8 @@ DistCsr<V> aggregate(const AmgLevelData<V>& level, double strength, index_t unkn
 
 // P = (I - w D^-1 A) T and R of the level; returns R (A P).
 template <class V>
-DistCsr<V> coarsen(AmgLevelData<V>& level, const DistCsr<V>& tentative, double damping, const AmgSetup<V>& setup);
+DistCsr<V> coarsen(AmgLevelData<V>& level, const DistCsr<V>& tentative, double damping, const AmgSetup<V>& setup,
+                   NewValues new_values);
 
 // New values of P, R and the matrix of the next level.
 template <class V>

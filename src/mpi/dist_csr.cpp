@@ -5,6 +5,9 @@
 #include <numeric>
 #include <utility>
 
+#include "io/generators/part.hpp"
+#include "io/share.hpp"
+#include "mpi/balanced.hpp"
 #include "mpi/halo.hpp"
 #include "mpi/transposed.hpp"
 #include "tulle/distributed.hpp"
@@ -163,6 +166,19 @@ std::vector<T> collect(const Cluster& cluster, std::span<const T> mine, const Cu
     return all;
 }
 
+// Every rank makes its share of the rows.
+template <class V>
+DistCsr<V> generate_in_parts(const Cluster& cluster, std::string_view sentence)
+{
+    io::RowsOfPart<V> mine;
+    cluster.together("generating", [&] {
+        mine = io::generate_part<V>(cluster.context().host(), sentence, cluster.rank(), cluster.ranks());
+    });
+    Cuts have;
+    for (int r = 0; r <= cluster.ranks(); ++r) have.push_back(io::share_of(mine.all_rows, r, cluster.ranks()));
+    return distribute_balanced(cluster, "generating", mine.rows, have);
+}
+
 }  // namespace
 
 template <class V>
@@ -236,6 +252,9 @@ DistCsr<V> DistCsr<V>::read(const Cluster& cluster, const std::filesystem::path&
 template <class V>
 DistCsr<V> DistCsr<V>::generate(const Cluster& cluster, std::string_view sentence)
 {
+    bool in_parts = false;
+    cluster.together("generating", [&] { in_parts = io::generates_parts(sentence); });
+    if (in_parts) return generate_in_parts<V>(cluster, sentence);
     Csr<V> whole;
     cluster.together("generating", [&] {
         if (cluster.rank() == 0) whole = io::generate<V>(cluster.state().host, sentence);
@@ -334,6 +353,11 @@ global_t DistCsr<V>::global_col(index_t local) const
     if (local < halo.below) return state_->ghosts[static_cast<std::size_t>(local)];
     if (local < halo.below + halo.own) return col_cuts()[rank_of(cluster())] + local - halo.below;
     return state_->ghosts[static_cast<std::size_t>(local - halo.own)];
+}
+template <class V>
+std::size_t DistCsr<V>::bytes() const
+{
+    return state_->local.bytes() + bytes_of(state_->ghosts) + state_->halo.bytes();
 }
 template <class V>
 offset_t DistCsr<V>::halo_sent() const

@@ -28,6 +28,12 @@ struct Fetch {
     ByRank<global_t> wanted;
     ByRank<index_t> asked;
     std::vector<offset_t> get_begin, give_begin;  // entries from and to each rank
+
+    std::size_t bytes() const
+    {
+        return bytes_of(wanted.begin) + bytes_of(wanted.entry) + bytes_of(asked.begin) + bytes_of(asked.entry) +
+               bytes_of(get_begin) + bytes_of(give_begin);
+    }
 };
 
 inline bool is_ghost(const Halo& halo, index_t j) { return j < halo.below || j >= halo.below + halo.own; }

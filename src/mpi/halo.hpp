@@ -21,6 +21,12 @@
 
 namespace tulle::inline TULLE_ABI::mpi {
 
+template <class T>
+std::size_t bytes_of(const std::vector<T>& v)
+{
+    return v.size() * sizeof(T);
+}
+
 struct Halo {
     struct Part {
         int rank;
@@ -33,6 +39,7 @@ struct Halo {
     offset_t longest = 0;       // entries of the longest message of all ranks
 
     index_t extended() const { return below + own + above; }
+    std::size_t bytes() const { return bytes_of(receive) + bytes_of(send) + bytes_of(pack); }
     offset_t place(offset_t ghost) const { return ghost < below ? ghost : ghost + own; }
     Traffic traffic(std::size_t entry_bytes) const
     {
@@ -105,6 +112,10 @@ public:
     }
 
     Way way() const { return way_; }
+    std::size_t bytes() const
+    {
+        return extended_.bytes() + packed_.bytes() + index_.bytes() + staged_.bytes() + arrived_.bytes();
+    }
     std::span<V> own()
     {
         return extended_.span().subspan(static_cast<std::size_t>(offset_t{halo_.below} * width_),
@@ -195,6 +206,7 @@ struct RowPiece {
 
     // What plans multiply with.
     CsrView<V> operand() const { return on_gpu ? on_gpu->view() : view; }
+    std::size_t bytes() const { return row_begin.bytes() + (on_gpu ? on_gpu->bytes() : 0); }
 };
 // Brings the rows to the GPU; again: their values.
 template <class V>

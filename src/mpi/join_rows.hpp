@@ -18,6 +18,8 @@ namespace tulle::inline TULLE_ABI::mpi {
 struct Pattern {
     std::vector<index_t> col;
     std::vector<global_t> ghosts;
+
+    std::size_t bytes() const { return bytes_of(col) + bytes_of(ghosts); }
 };
 
 template <class V>
@@ -33,6 +35,12 @@ struct Batch {
     CsrView<V> view_of(const DistCsr<V>& all) const { return joined ? b.view() : all.local(); }
     // What plans multiply with.
     CsrView<V> operand_b(const DistCsr<V>& all) const { return b_on_gpu ? b_on_gpu->view() : view_of(all); }
+    std::size_t bytes() const
+    {
+        std::size_t sum = bytes_of(rows.used) + a.bytes() + b.bytes() + pattern->bytes() + (plan ? plan->bytes() : 0);
+        for (const auto* copy : {&b_on_gpu, &c_on_gpu}) sum += *copy ? (*copy)->bytes() : 0;
+        return sum;
+    }
 };
 
 // Calls visit(row of B) for the own rows that a batch uses.

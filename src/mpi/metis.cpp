@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "mpi/loaded_library.hpp"
-#include "tulle/distributed.hpp"
 #include "tulle/error.hpp"
+#include "tulle/repartition.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::inline TULLE_ABI::mpi {

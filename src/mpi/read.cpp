@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "io/part.hpp"
+#include "mpi/balanced.hpp"
 #include "mpi/halo.hpp"
 #include "tulle/error.hpp"
 
@@ -82,47 +83,6 @@ void set_values(Csr<V>& rows, global_t first, const io::ReadOptions& options)
         }
 }
 
-// balanced_cuts() of the whole matrix: each rank finds those that fall into its rows.
-template <class V>
-Cuts balance(const Cluster& cluster, const Csr<V>& rows, const Cuts& have)
-{
-    const auto me = static_cast<std::size_t>(cluster.rank());
-    const std::vector<global_t> counts = all_gather(cluster, "reading", global_t{rows.nonzeros()});
-    const std::vector<global_t> before = begins_of(counts);
-    const global_t work = before.back() + have.back();
-    const auto weight = [&](global_t i) { return before[me] + rows.row_begin.data()[i] + have[me] + i; };
-    Cuts cuts(have.size(), 0);
-    for (std::size_t r = 1; r + 1 < cuts.size(); ++r) {
-        const auto n = static_cast<global_t>(cuts.size()) - 1, part = static_cast<global_t>(r);
-        const global_t share = work / n * part + work % n * part / n;
-        global_t low = 0, high = rows.rows;
-        while (low < high) {
-            const global_t middle = low + (high - low) / 2;
-            if (weight(middle) < share) low = middle + 1;
-            else high = middle;
-        }
-        // Rows of this rank that are below the cut; all ranks together have as many as it counts.
-        cuts[r] = low;
-    }
-    for (std::size_t r = 1; r + 1 < cuts.size(); ++r) cuts[r] = cluster.sum(cuts[r]);
-    cuts.back() = have.back();
-    return cuts;
-}
-
-// Numbers of an array of `have` rows for the ranks that get the rows; begin(i) is where row i of this rank begins.
-template <class T, class From, class Begin>
-std::vector<T> move_rows(const Cluster& cluster, const From* from, const Cuts& have, const Cuts& want,
-                         const Begin& begin)
-{
-    const auto me = static_cast<std::size_t>(cluster.rank());
-    ByRank<T> send;
-    cluster.together("reading", [&] {
-        for (const global_t cut : want) send.begin.push_back(begin(std::clamp(cut, have[me], have[me + 1]) - have[me]));
-        send.entry.assign(from, from + send.begin.back());
-    });
-    return exchange(cluster, "reading", send).entry;
-}
-
 }  // namespace
 
 template <class V>
@@ -147,15 +107,7 @@ std::optional<DistCsr<V>> read_in_parts(const Cluster& cluster, const std::files
         rows = rows_of(q, got, have[me], have[me + 1], part->cols);
         if (!part->has_values) set_values(rows, have[me], options);
     });
-    const Cuts want = balance(cluster, rows, have);
-    std::vector<offset_t> length;
-    for (index_t i = 0; i < rows.rows; ++i) length.push_back(rows.row_begin.data()[i + 1] - rows.row_begin.data()[i]);
-    const auto row_at = [](global_t i) { return i; };
-    const auto entry_at = [&](global_t i) { return rows.row_begin.data()[i]; };
-    const auto lengths = move_rows<offset_t>(cluster, length.data(), have, want, row_at);
-    const auto col = move_rows<global_t>(cluster, rows.col.data(), have, want, entry_at);
-    const auto value = move_rows<V>(cluster, rows.value.data(), have, want, entry_at);
-    return DistCsr<V>::from_rows(cluster, part->cols, begins_of(lengths), col, value);
+    return distribute_balanced(cluster, "reading", rows, have);
 }
 
 template std::optional<DistCsr<float>> read_in_parts(const Cluster&, const std::filesystem::path&,

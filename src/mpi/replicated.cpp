@@ -132,7 +132,7 @@ void Replicated<V>::run(std::span<const V> r, std::span<V> z)
 template <class V>
 std::size_t Replicated<V>::bytes() const
 {
-    std::size_t sum = matrix_.bytes() + r_.bytes() + z_.bytes();
+    std::size_t sum = matrix_.bytes() + here_.bytes() + r_.bytes() + z_.bytes();
     for (const auto& l : level_) sum += l->bytes();
     return sum;
 }

@@ -29,7 +29,7 @@ public:
     explicit Multigrid(std::shared_ptr<AmgPlan<V>> plan) : plan_(std::move(plan)) {}
     void apply(std::span<const V> r, std::span<V> z) override { plan_->apply(r, z); }
     void update_values(const CsrView<V>&) override {}  // not collective: System::update_multigrid() is
-    std::size_t bytes() const override { return 0; }
+    std::size_t bytes() const override { return plan_->bytes(); }
     std::string describe() const override { return plan_->describe(); }
 
 private:
@@ -69,10 +69,10 @@ void System<V>::update_values()
 }
 
 template <class V>
-void System<V>::set_up_multigrid(const solve::Amg& wanted)
+void System<V>::set_up_multigrid(const solve::Amg& wanted, NewValues new_values)
 {
     const amg::Options options = solve::amg_options(wanted, unknowns.per_node);
-    multigrid = std::make_shared<AmgPlan<V>>(AmgPlan<V>::make(a, options, unknowns.near_null));
+    multigrid = std::make_shared<AmgPlan<V>>(AmgPlan<V>::make(a, options, unknowns.near_null, new_values));
     preconditioner = std::make_unique<Multigrid<V>>(multigrid);
 }
 
@@ -165,14 +165,16 @@ void set_up(SolveState<V>& s, const DistCsr<V>& a, const SolveOptions& options, 
         set_up_first(s);
     });
     const auto* const multigrid = std::get_if<solve::Amg>(&options.preconditioner);
-    if (multigrid && !options.local_amg) s.system->set_up_multigrid(*multigrid);
+    if (multigrid && !options.local_amg) s.system->set_up_multigrid(*multigrid, options.new_values);
     s.system->unknowns.near_null = {};  // the caller's
 }
 
 }  // namespace
 
 template <class V>
-struct SolvePlan<V>::State : SolveState<V> {};
+struct SolvePlan<V>::State : SolveState<V> {
+    NewValues new_values = NewValues::possible;
+};
 
 template <class V>
 SolvePlan<V> SolvePlan<V>::make(const DistCsr<V>& a, const SolveOptions& options,
@@ -181,7 +183,7 @@ SolvePlan<V> SolvePlan<V>::make(const DistCsr<V>& a, const SolveOptions& options
     require(a.rows() == a.cols(), [&] { return concat("A is ", a.rows(), " x ", a.cols(), ", not square"); });
     require(a.row_cuts() == a.col_cuts(), "columns of A are not distributed as its rows", "leave col_cuts empty");
     const double begin = trace::now();
-    auto state = std::make_unique<State>(State{make_state(a, options)});
+    auto state = std::make_unique<State>(State{make_state(a, options), options.new_values});
     State& s = *state;
     solve::check_recipe(s.recipe, sizeof(V) == sizeof(double));
     set_up<V>(s, a, options, {options.unknowns_per_node, near_null_space});
@@ -206,6 +208,8 @@ void SolvePlan<V>::update_values()
 {
     State& s = *state_;
     const DistCsr<V>& a = s.system->a;
+    require<ValueError>(s.new_values == NewValues::possible, "the plan was made for NewValues::never",
+                        "give SolveOptions::new_values");
     const double begin = trace::now();
     s.usable = false;
     a.cluster().together("solve setup", [&] {
@@ -215,6 +219,14 @@ void SolvePlan<V>::update_values()
     s.system->update_multigrid();
     s.usable = true;
     s.setup_seconds = trace::now() - begin;
+}
+
+template <class V>
+std::size_t SolvePlan<V>::bytes() const
+{
+    const State& s = *state_;
+    return s.system->product.bytes() + s.system->bytes() + s.system->residual.bytes() + s.best.bytes() +
+           s.checked.bytes();
 }
 
 template <class V>
@@ -230,7 +242,9 @@ template <class V>
 solve::Report solve(const DistCsr<V>& a, std::span<const std::type_identity_t<V>> b,
                     std::span<std::type_identity_t<V>> x, const SolveOptions& options)
 {
-    return SolvePlan<V>::make(a, options).solve(b, x);
+    SolveOptions once = options;
+    once.new_values = NewValues::never;
+    return SolvePlan<V>::make(a, once).solve(b, x);
 }
 
 template class SolvePlan<float>;

@@ -297,6 +297,17 @@ Traffic SpgemmPlan<V>::sent_per_run() const
 }
 
 template <class V>
+std::size_t SpgemmPlan<V>::bytes() const
+{
+    const State& s = *state_;
+    std::size_t sum = bytes_of(s.length) + (s.kept ? s.kept->bytes() : 0);
+    for (const Range& r : s.ranges) sum += bytes_of(r.used);
+    for (const Fetch& f : s.fetches) sum += f.bytes();
+    for (const auto& pattern : s.patterns) sum += pattern->bytes();
+    return sum;
+}
+
+template <class V>
 std::string SpgemmPlan<V>::describe() const
 {
     const State& s = *state_;

@@ -113,6 +113,15 @@ void refresh(State& s)
     }
 }
 
+template <class State>
+std::size_t bytes_of_plan(const State& s)
+{
+    std::size_t sum = s.halo->bytes() + (s.transposed ? s.transposed->bytes() : 0);
+    for (const auto& piece : s.pieces) sum += piece.bytes();
+    for (const auto& plan : s.plans) sum += plan.bytes();
+    return sum;
+}
+
 // The rows of this rank in pieces, where the context works.
 template <class V>
 std::vector<RowPiece<V>> place_rows(const Context& ctx, const DistCsr<V>& a)
@@ -247,6 +256,11 @@ Traffic SpmvPlan<V>::sent_per_run() const
     return state_->pattern().traffic(sizeof(V));
 }
 template <class V>
+std::size_t SpmvPlan<V>::bytes() const
+{
+    return bytes_of_plan(*state_);
+}
+template <class V>
 index_t SpmvPlan<V>::overlapped_rows() const
 {
     const auto& pieces = state_->pieces;
@@ -354,6 +368,12 @@ template <class V>
 Traffic SpmmPlan<V>::sent_per_run() const
 {
     return state_->pattern().traffic(sizeof(V) * static_cast<std::size_t>(state_->n));
+}
+
+template <class V>
+std::size_t SpmmPlan<V>::bytes() const
+{
+    return bytes_of_plan(*state_);
 }
 
 template <class V>

@@ -10,7 +10,7 @@
 #include "mpi/dots.hpp"
 #include "solve/parts/part.hpp"
 #include "solve/state.hpp"
-#include "tulle/distributed.hpp"
+#include "tulle/distributed_solve.hpp"
 
 namespace tulle::inline TULLE_ABI::mpi {
 
@@ -34,7 +34,7 @@ public:
     // New values of the product and of that preconditioner.
     void update_values();
     // Where multigrid is distributed. Collective.
-    void set_up_multigrid(const solve::Amg& wanted);
+    void set_up_multigrid(const solve::Amg& wanted, NewValues new_values);
     void update_multigrid()
     {
         if (multigrid) multigrid->update_values();

@@ -19,6 +19,12 @@ public:
     const DistCsr<V>& matrix() const { return matrix_; }
     // Takes the new values of the matrix. Collective.
     void update_values();
+    // Of the copy, and of what its new values need.
+    std::size_t bytes() const
+    {
+        return matrix_.bytes() +
+               (sent_.begin.size() + sent_.entry.size() + begin_.size() + place_.size()) * sizeof(offset_t);
+    }
 
 private:
     DistCsr<V> make();

@@ -217,6 +217,45 @@ void check_amg_update(const mpi::Cluster& cluster, const char* sentence, const a
     expect_same<V>(cycle_of(plan, a), before, concat(name, ": the values of before"));
 }
 
+// What f throws, as text.
+template <class F>
+std::string thrown_by(const F& f)
+{
+    try {
+        f();
+    } catch (const Error& e) {
+        return e.message();
+    }
+    return "nothing";
+}
+
+// Without new values, a plan has the same cycles and holds less; bytes() are those that its memory counts, and more:
+// lists on the host are not counted there.
+inline void check_no_new_values(const mpi::Cluster& cluster, const char* sentence)
+{
+    const auto a = mpi::DistCsr<double>::generate(cluster, sentence);
+    const Memory& memory = cluster.context().memory();
+    const std::size_t before = memory.live(Space::host);
+    auto plan = mpi::AmgPlan<double>::make(a, small_levels);
+    const std::size_t counted = memory.live(Space::host) - before;
+    expect(plan.bytes() >= counted && plan.bytes() < 3 * counted,
+           concat("multigrid holds ", counted, " bytes, not ", plan.bytes()));
+    auto once = mpi::AmgPlan<double>::make(a, small_levels, {}, mpi::NewValues::never);
+    expect_same<double>(cycle_of(once, a), cycle_of(plan, a), "a plan without new values");
+    const bool distributed = !plan.levels()[0].replicated;
+    expect(!distributed || cluster.sum(static_cast<mpi::global_t>(once.bytes())) * 4 <
+                               cluster.sum(static_cast<mpi::global_t>(plan.bytes())) * 3,
+           concat("without new values a plan holds ", once.bytes(), " of ", plan.bytes(), " bytes"));
+    const std::string never = "the plan was made for NewValues::never";
+    expect(thrown_by([&] { once.update_values(); }) == never, "new values are not refused");
+    auto system =
+        mpi::SolvePlan<double>::make(a, {.preconditioner = solve::Amg{}, .new_values = mpi::NewValues::never});
+    expect(thrown_by([&] { system.update_values(); }) == never, "new values of a system are not refused");
+    mpi::DistVector<double> b(cluster, a.row_cuts()), x(cluster, a.row_cuts());
+    std::fill(b.local().begin(), b.local().end(), 1.0);
+    expect(system.solve(b.local(), x.local()).converged() && system.bytes() > 0, "a system without new values");
+}
+
 // Values by which aggregates of a new plan would be others: P and R fit together nevertheless.
 template <class V>
 void check_other_values(const mpi::Cluster& cluster, const char* sentence)
@@ -244,18 +283,6 @@ void check_amg_updates(const mpi::Cluster& cluster, const char* sentence)
     check_amg_update<V>(cluster, sentence, {.prolongator_damping = 0, .coarse_rows = 20}, 4, 1, "plain aggregation");
     check_amg_update<V>(cluster, "stencil5:9", {}, 3, V(1.25), "on every rank");
     check_other_values<V>(cluster, sentence);
-}
-
-// What f throws, as text.
-template <class F>
-std::string thrown_by(const F& f)
-{
-    try {
-        f();
-    } catch (const Error& e) {
-        return e.message();
-    }
-    return "nothing";
 }
 
 // Values that cannot be used are told to all ranks; the plan refuses to work until it gets others.

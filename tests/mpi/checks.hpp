@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "tests/mpi/thread_transport.hpp"
-#include "tulle/distributed.hpp"
+#include "tulle/distributed_solve.hpp"
 #include "tulle/error.hpp"
 #include "tulle/generate.hpp"
 #include "tulle/io.hpp"
@@ -456,9 +456,6 @@ void check_all(const mpi::Cluster& cluster, unsigned one_in = 1)
         check_matrix<V>(cluster, whole.view(), sentence);
     }
     check_solvers<V>(cluster, "stencil5:12", cluster.ranks() > 4);
-    const Csr<V> small = io::generate<V>(ctx, "stencil5:2");
-    const auto generated = mpi::DistCsr<V>::generate(cluster, "stencil5:2");
-    check_gather(generated, small.view(), "generate");
 }
 
 // What can go wrong on a GPU alone: a vector in host memory.
@@ -495,32 +492,6 @@ void check_gpu(const mpi::Cluster& cluster)
         }
     }
     check_solvers<V>(cluster, "stencil5:5", true);
-}
-
-// Products in the order of METIS come back in the caller's order, with the same bits.
-template <class V>
-void check_repartition(const mpi::Cluster& cluster)
-{
-    const Csr<V> whole = io::generate<V>(Context::cpu(1), "stencil5:14");
-    const auto a = mpi::DistCsr<V>::scatter(cluster, whole.view(), 0, cuts_for(whole.view(), cluster.ranks())[3]);
-    const auto parts = mpi::Repartition<V>::make(a);
-    const mpi::DistCsr<V>& b = parts.matrix();
-    expect(b.nonzeros() == a.nonzeros() && std::ssize(parts.rows()) == b.local().rows, "repartition: sizes");
-    expect(cluster.ranks() == 1 || cluster.largest(b.local().nonzeros) * cluster.ranks() < 2 * a.nonzeros(),
-           "repartition: balance");
-    mpi::DistVector<V> x(cluster, a.col_cuts()), y(cluster, a.row_cuts()), back(cluster, a.row_cuts()),
-        new_x(cluster, b.col_cuts()), new_y(cluster, b.row_cuts());
-    const auto all = numbers<V>(0, whole.rows, 1);
-    x.upload(part(cluster, all, a.col_cuts()));
-    parts.move(x, new_x);
-    auto plan = mpi::SpmvPlan<V>::make(a, {.lanes = 2}), ordered = mpi::SpmvPlan<V>::make(b, {.lanes = 2});
-    plan.run(x.local(), y.local());
-    ordered.run(new_x.local(), new_y.local());
-    parts.move_back(new_y, back);
-    expect_same<V>(back.download(), y.download(), "repartition: y");
-    if (cluster.ranks() == 7)  // seven strips of two rows of the grid need more than patches
-        expect(cluster.sum(b.halo_sent()) < cluster.sum(mpi::DistCsr<V>::scatter(cluster, whole.view()).halo_sent()),
-               "repartition: the halo has not become smaller");
 }
 
 // A fault on one rank is an exception on all of them.

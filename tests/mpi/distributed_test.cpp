@@ -16,6 +16,7 @@
 #include "mpi/nccl.hpp"
 #include "simt/sanitizers.hpp"
 #include "tests/mpi/amg_checks.hpp"
+#include "tests/mpi/setup_checks.hpp"
 #include "vector/binned_sum.hpp"
 
 namespace tulle::testing {
@@ -55,6 +56,11 @@ TEST_P(OnRanks, FilesAreReadTogether)
     on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_files(cluster); });
 }
 
+TEST_P(OnRanks, MatricesAreGeneratedTogether)
+{
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_generators(cluster); });
+}
+
 TEST_P(OnRanks, ColumnsHave64Bits)
 {
     on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_wide(cluster); });
@@ -82,6 +88,7 @@ TEST_P(OnRanks, MultigridTakesNewValues)
         check_amg_updates<double>(cluster, "stencil7:9");
         check_amg_updates<float>(cluster, "stencil5:25");
         check_bad_updates(cluster);
+        check_no_new_values(cluster, "stencil5:25");
     });
 }
 
@@ -98,22 +105,16 @@ TEST_P(OnRanks, MultigridOfLittle)
     });
 }
 
-bool has_metis()
-{
-    const Csr<double> grid = io::generate<double>(Context::cpu(1), "stencil5:3");
-    try {
-        mpi::metis_order(grid.view(), 2);
-    } catch (const NotBuilt&) {
-        return false;
-    }
-    return true;
-}
-
 TEST_P(OnRanks, MetisOrdersRowsAndBack)
 {
     if (!has_metis()) GTEST_SKIP() << "METIS is not here (Debian: libmetis5)";
-    on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_repartition<double>(cluster); });
-    on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_repartition<float>(cluster); });
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_metis<double>(cluster); });
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_metis<float>(cluster); });
+}
+
+TEST_P(OnRanks, RowsGoToThePartsOfTheCaller)
+{
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_parts(cluster); });
 }
 
 mpi::Traffic rows_sent()

@@ -9,6 +9,7 @@ BITS = "*HasTheBitsOfOneProcessInDouble/2"
 SUMS = "BinnedSum.*"
 BATCHES = "*FetchesTheNextBatchWithinTheBudget/1"
 REASONS = "*SolvesEndForTheReasonsOfOneProcess/1"
+GENERATED = "*MatricesAreGeneratedTogether/2"
 GPU = "*HaveTheBitsOfOneGpuInDouble/2"
 
 MUTANTS = [
@@ -34,11 +35,17 @@ MUTANTS = [
     mutant("mpi multigrid: Gauss-Seidel on the ranks whose diagonal allows it", "src/mpi/amg_level.cpp", "cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "setup.rows.positive || cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "*MultigridOfLittle/1"),
     mutant("mpi: numbers beyond the last four are not counted in the lowest bin", "src/vector/binned_sum.hpp", "((n - rest) / 2 + rest)", "((n - rest) / 2)", SUMS),
     mutant("mpi: records of ranks beyond the largest power of two are lost", "src/mpi/cluster.cpp", "if (beyond && !records.is_beyond()) combine(mine, beyond->received.data());", "", BITS),
-    mutant("mpi multigrid: the restriction keeps its values", "src/mpi/amg_level.cpp", "        t.restriction.update_values();\n", "", "*MultigridTakesNewValues/1"),
+    mutant("mpi multigrid: the restriction keeps its values", "src/mpi/amg_level.cpp", "        t.source->update_values();\n", "", "*MultigridTakesNewValues/1"),
     mutant("mpi multigrid: levels on every rank keep their values", "src/mpi/replicated.cpp", "amg::update_levels(ctx_, matrix_.view(), options_, first_, level_);", "", "*MultigridTakesNewValues/1"),
     mutant("mpi multigrid: a plan works on after values that it refused", "src/mpi/amg.cpp", "s.usable = false;", "s.usable = true;", "*MultigridTakesNewValues/1"),
     mutant("mpi multigrid: rotations are about the mean point of each rank", "src/mpi/amg.cpp", "x.of[c] += y.of[c];", "x.of[c] += 0 * y.of[c];", "*MultigridTakesRigidBodyModes/1"),
     mutant("mpi: new values of a transposed copy come in the order of the messages", "src/mpi/transposed.cpp", "to[place_[k]] = values.entry[k];", "to[k] = values.entry[k];", "*MultigridTakesNewValues/1"),
     mutant("mpi multigrid: vectors of the near null space stand where the first one's entries do", "src/mpi/replicated.cpp", "all.data() + own_ * vectors);", "all.data() + own_);", "*MultigridIsSymmetric/1"),
     mutant("mpi multigrid: entries in columns of other ranks need not be finite", "src/mpi/amg_level.cpp", "        if (!std::isfinite(sum)) problem[i] = 3;\n", "", "*MultigridOfLittle/1"),
+    mutant("mpi: a part of a generated matrix begins with the values of row 0", "src/io/generators/generate.cpp", "value(static_cast<index_t>(p.first + i), row[k], row.size())", "value(static_cast<index_t>(i), row[k], row.size())", GENERATED),
+    mutant("mpi: edges of other ranks' rows are counted", "src/io/generators/builder.hpp", "return row_of_all >= first && row_of_all < first + rows;", "return row_of_all >= first && row_of_all <= first + rows;", GENERATED),
+    mutant("mpi: new numbers begin with those of the first rank", "src/mpi/repartition.cpp", "for (offset_t& f : first) f += cuts[rank_of(cluster)];", "for (offset_t& f : first) f += cuts[0];", "*RowsGoToThePartsOfTheCaller/2"),
+    mutant("mpi: vectors come back in the order of the messages", "src/mpi/repartition.cpp", "host[static_cast<std::size_t>(s.asked.entry[k])] = got.entry[k];", "host[k] = got.entry[k];", "*RowsGoToThePartsOfTheCaller/2"),
+    mutant("mpi multigrid: products are kept though no new values come", "src/mpi/amg_level.cpp", "if (new_values == NewValues::never) (part.reset(), ...);", "if (new_values == NewValues::never && damping < 0) (part.reset(), ...);", "*MultigridTakesNewValues/1"),
+    mutant("mpi multigrid: bytes of the transfers are not counted", "src/mpi/amg_level.cpp", "(direct ? direct->bytes() : 0) + (next ? next->bytes() : 0);", "(direct ? direct->bytes() : 0);", "*MultigridTakesNewValues/1"),
 ]

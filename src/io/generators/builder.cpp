@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "io/share.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
@@ -64,13 +65,21 @@ index_t expect(const Maker& m, offset_t rows, offset_t cols, offset_t entries)
     };
     require<ValueError>(entries <= max_offset / 32, problem, "ask for a smaller matrix");
     const std::size_t entry_bytes = sizeof(index_t) + m.value_bytes;
-    const std::size_t bytes =
-        static_cast<std::size_t>(rows + 1) * sizeof(offset_t) + static_cast<std::size_t>(entries) * entry_bytes;
+    const auto here = [&](offset_t n) { return static_cast<std::size_t>(ceil_div(n, offset_t{m.parts})); };
+    const std::size_t bytes = (here(rows) + 1) * sizeof(offset_t) + here(entries) * entry_bytes;
     if (const std::size_t available = room(m); bytes > available)
-        throw OutOfMemory(concat(m.sentence, " has ", grouped(rows), " rows and about ", grouped(entries),
-                                 " entries: ", human_bytes(bytes), " needed, ", human_bytes(available), " available"),
+        throw OutOfMemory(concat(m.sentence, " has ", grouped(rows), " rows and about ", grouped(entries), " entries",
+                                 m.parts > 1 ? concat(", a part in ", m.parts, " of them here") : "", ": ",
+                                 human_bytes(bytes), " needed, ", human_bytes(available), " available"),
                           bytes, available, "ask for a smaller matrix, or raise the budget where there is one");
     return static_cast<index_t>(rows);
+}
+
+Pattern rows_of_part(const Maker& m, index_t all_rows, index_t cols)
+{
+    const auto first = static_cast<index_t>(share_of(all_rows, m.part, m.parts));
+    const auto rows = static_cast<index_t>(share_of(all_rows, m.part + 1, m.parts) - first);
+    return {rows, cols, Buffer<offset_t>(m.q, offset_t{rows} + 1), {}, first, all_rows};
 }
 
 void tidy(const Maker& m, Pattern& p)

@@ -9,6 +9,7 @@
 //
 // The functions may name entries in any order and more than once; they must name the same ones each time they are
 // asked. Rows are sorted and repeats dropped afterwards, so the result does not depend on the number of threads.
+// They name rows of the whole matrix; a maker with several parts keeps the rows of its own.
 #pragma once
 
 #include <algorithm>
@@ -28,11 +29,14 @@
 
 namespace tulle::inline TULLE_ABI::io::detail {
 
-// A matrix without values.
+// A matrix without values, or consecutive rows of one.
 struct Pattern {
     index_t rows = 0, cols = 0;
     Buffer<offset_t> row_begin = {};
     Buffer<index_t> col = {};
+    index_t first = 0, all_rows = 0;  // the first row in the whole matrix, which has so many
+
+    bool has(index_t row_of_all) const { return row_of_all >= first && row_of_all < first + rows; }
 
     std::span<const index_t> row(index_t i) const
     {
@@ -66,6 +70,7 @@ struct Maker {
     CpuQueue q;
     std::size_t value_bytes = 0;
     Progress progress = {};
+    int part = 0, parts = 1;  // which rows are made: share_of()
 
     void report(double share) const
     {
@@ -96,41 +101,51 @@ void for_each(const Maker& m, offset_t n, double from, double to, const F& f)
 // Sorts the rows and drops repeats.
 void tidy(const Maker& m, Pattern& p);
 
+// The rows of the maker's part, their lengths not yet known.
+Pattern rows_of_part(const Maker& m, index_t all_rows, index_t cols);
+
 template <class F>
-Pattern from_rows(const Maker& m, index_t rows, index_t cols, const F& f)
+Pattern from_rows(const Maker& m, index_t all_rows, index_t cols, const F& f)
 {
-    Pattern p{.rows = rows, .cols = cols, .row_begin = Buffer<offset_t>(m.q, offset_t{rows} + 1)};
+    Pattern p = rows_of_part(m, all_rows, cols);
     offset_t* begin = p.row_begin.data();
-    for_each(m, rows, 0.0, 0.3, [&](offset_t i) {
+    for_each(m, p.rows, 0.0, 0.3, [&](offset_t i) {
         offset_t count = 0;
-        f(static_cast<index_t>(i), [&](index_t) { ++count; });
+        f(static_cast<index_t>(p.first + i), [&](index_t) { ++count; });
         begin[i] = count;
     });
-    prim::exclusive_scan(m.q, begin, begin, rows);
-    p.col = Buffer<index_t>(m.q, begin[rows]);
-    for_each(m, rows, 0.3, 0.6, [&](offset_t i) {
+    prim::exclusive_scan(m.q, begin, begin, p.rows);
+    p.col = Buffer<index_t>(m.q, begin[p.rows]);
+    for_each(m, p.rows, 0.3, 0.6, [&](offset_t i) {
         index_t* to = p.col.data() + begin[i];
-        f(static_cast<index_t>(i), [&](index_t j) { *to++ = j; });
+        f(static_cast<index_t>(p.first + i), [&](index_t j) { *to++ = j; });
     });
     tidy(m, p);
     return p;
 }
 
 template <class F>
-Pattern from_items(const Maker& m, index_t rows, index_t cols, offset_t items, const F& f)
+Pattern from_items(const Maker& m, index_t all_rows, index_t cols, offset_t items, const F& f)
 {
-    Pattern p{.rows = rows, .cols = cols, .row_begin = Buffer<offset_t>(m.q, offset_t{rows} + 1)};
+    Pattern p = rows_of_part(m, all_rows, cols);
     offset_t* begin = p.row_begin.data();
     const auto next = [&](index_t i) {
-        return std::atomic_ref<offset_t>(begin[i]).fetch_add(1, std::memory_order_relaxed);
+        return std::atomic_ref<offset_t>(begin[i - p.first]).fetch_add(1, std::memory_order_relaxed);
     };
-    std::fill_n(begin, rows, 0);
-    for_each(m, items, 0.0, 0.3, [&](offset_t k) { f(k, [&](index_t i, index_t) { next(i); }); });
-    prim::exclusive_scan(m.q, begin, begin, rows);
-    p.col = Buffer<index_t>(m.q, begin[rows]);
-    for_each(m, items, 0.3, 0.6, [&](offset_t k) { f(k, [&](index_t i, index_t j) { p.col.data()[next(i)] = j; }); });
+    const auto for_each_entry = [&](double from, double to, const auto& visit) {
+        for_each(m, items, from, to, [&](offset_t k) {
+            f(k, [&](index_t i, index_t j) {
+                if (p.has(i)) visit(i, j);
+            });
+        });
+    };
+    std::fill_n(begin, p.rows, 0);
+    for_each_entry(0.0, 0.3, [&](index_t i, index_t) { next(i); });
+    prim::exclusive_scan(m.q, begin, begin, p.rows);
+    p.col = Buffer<index_t>(m.q, begin[p.rows]);
+    for_each_entry(0.3, 0.6, [&](index_t i, index_t j) { p.col.data()[next(i)] = j; });
     std::memmove(begin + 1, begin,
-                 static_cast<std::size_t>(rows) * sizeof(offset_t));  // every begin has moved to its row's end
+                 static_cast<std::size_t>(p.rows) * sizeof(offset_t));  // every begin has moved to its row's end
     begin[0] = 0;
     tidy(m, p);
     return p;

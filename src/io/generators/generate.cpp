@@ -5,6 +5,7 @@
 
 #include "base/hash.hpp"
 #include "io/generators/kinds.hpp"
+#include "io/generators/part.hpp"
 #include "tulle/io.hpp"
 #include "tulle/outline.hpp"
 
@@ -23,7 +24,7 @@ void fill_values(const Maker& m, const detail::Pattern& p, V* to, const F& value
         const auto row = p.row(static_cast<index_t>(i));
         V* out = to + p.row_begin.data()[i];
         for (std::size_t k = 0; k < row.size(); ++k)
-            out[k] = static_cast<V>(value(static_cast<index_t>(i), row[k], row.size()));
+            out[k] = static_cast<V>(value(static_cast<index_t>(p.first + i), row[k], row.size()));
     });
 }
 
@@ -49,6 +50,17 @@ void fill_values(const Maker& m, const Made& made, V* to)
     }
 }
 
+template <class V>
+RowsOfPart<V> make(const Maker& m, const detail::Kind& kind)
+{
+    Made made = kind.make(m);
+    Buffer<V> value(m.q, made.pattern.col.size());
+    fill_values(m, made, value.data());
+    return {{made.pattern.rows, made.pattern.cols, std::move(made.pattern.row_begin), std::move(made.pattern.col),
+             std::move(value)},
+            made.pattern.all_rows};
+}
+
 std::vector<Generator> list_generators()
 {
     std::vector<Generator> all;
@@ -69,11 +81,16 @@ Csr<V> generate(const Context& ctx, std::string_view sentence, const Progress& p
 {
     const detail::Sentence said = detail::parse(sentence);
     const Maker m{std::string(sentence), said.numbers, said.seed, ctx.host(), sizeof(V), progress};
-    Made made = said.kind->make(m);
-    Buffer<V> value(m.q, made.pattern.col.size());
-    fill_values(m, made, value.data());
-    return {made.pattern.rows, made.pattern.cols, std::move(made.pattern.row_begin), std::move(made.pattern.col),
-            std::move(value)};
+    return make<V>(m, *said.kind).rows;
+}
+
+bool generates_parts(std::string_view sentence) { return detail::parse(sentence).kind->in_parts(); }
+
+template <class V>
+RowsOfPart<V> generate_part(const CpuQueue& q, std::string_view sentence, int part, int parts)
+{
+    const detail::Sentence said = detail::parse(sentence);
+    return make<V>({std::string(sentence), said.numbers, said.seed, q, sizeof(V), {}, part, parts}, *said.kind);
 }
 
 template <class V>
@@ -91,6 +108,8 @@ double pattern_value(index_t i, index_t j, std::uint64_t seed) { return 0.5 + un
 
 template Csr<float> generate(const Context&, std::string_view, const Progress&);
 template Csr<double> generate(const Context&, std::string_view, const Progress&);
+template RowsOfPart<float> generate_part(const CpuQueue&, std::string_view, int, int);
+template RowsOfPart<double> generate_part(const CpuQueue&, std::string_view, int, int);
 template std::uint64_t fingerprint(const CsrView<float>&);
 template std::uint64_t fingerprint(const CsrView<double>&);
 

@@ -287,6 +287,8 @@ std::string Kind::form() const
     return text;
 }
 
+bool Kind::in_parts() const { return !is_twin(name); }
+
 Sentence parse(std::string_view text)
 {
     std::size_t colon = std::min(text.find(':'), text.size());

@@ -30,6 +30,7 @@ struct Kind {
     Made (*make)(const Maker&);
 
     std::string form() const;  // "fem:N,K or fem:NX,NY,NZ,K"
+    bool in_parts() const;     // whether its rows can be made apart; twins are made of graphs that all rows need
 };
 
 const std::vector<Kind>& kinds();

@@ -19,7 +19,7 @@
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs.hpp"
 #include "tulle/convert.hpp"
-#include "tulle/distributed.hpp"
+#include "tulle/repartition.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::cli {
