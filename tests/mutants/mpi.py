@@ -41,4 +41,7 @@ MUTANTS = [
     mutant("mpi: new values of a transposed copy come in the order of the messages", "src/mpi/transposed.cpp", "to[place_[k]] = values.entry[k];", "to[k] = values.entry[k];", "*MultigridTakesNewValues/1"),
     mutant("mpi multigrid: vectors of the near null space stand where the first one's entries do", "src/mpi/replicated.cpp", "all.data() + own_ * vectors);", "all.data() + own_);", "*MultigridIsSymmetric/1"),
     mutant("mpi multigrid: entries in columns of other ranks need not be finite", "src/mpi/amg_level.cpp", "        if (!std::isfinite(sum)) problem[i] = 3;\n", "", "*MultigridOfLittle/1"),
+    mutant("mpi: the patterns of the first batch are taken for all", "src/mpi/spgemm.cpp", "find_pattern(*batch, got->col) : patterns[static_cast<std::size_t>(round)];", "find_pattern(*batch, got->col) : patterns[0];", "*BatchesTakeNewValues/1"),
+    mutant("mpi: rows of other ranks pass for sorted", "src/mpi/spgemm.cpp", "batch.b.sorted = batch.b.unique = all_sorted;", "batch.b.sorted = batch.b.unique = b.local().sorted && b.local().unique;", "*RowsMayBeInAnyOrderOnAnyOfThem/1", test="mpi_gpu"),
+    mutant("mpi: the NaN of another rank is lost", "src/vector/binned_sum.hpp", "        nan_ += other.nan_;\n", "", SUMS + ":*AnyRankMayHaveWhatIsNotFinite/1"),
 ]
