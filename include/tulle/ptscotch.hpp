@@ -115,9 +115,8 @@ std::vector<int> ptscotch_parts(MPI_Comm comm, const DistCsr<V>& a)
     require(a.rows() == a.cols() && a.row_cuts() == a.col_cuts(),
             "PT-SCOTCH needs a square matrix whose columns are distributed as its rows");
     const global_t most = a.rows() + 2 * a.nonzeros();
-    require<ValueError>(sizeof(SCOTCH_Num) == 8 || most <= max_index, [&] {
-        return concat("PT-SCOTCH of 32 bits cannot have ", most, " rows and edges");
-    });
+    require<ValueError>(sizeof(SCOTCH_Num) == 8 || most <= max_index,
+                        [&] { return concat("PT-SCOTCH of 32 bits cannot have ", most, " rows and edges"); });
     const DistCsr<V> transposed = a.transpose();
     detail::ScotchRows rows;
     std::vector<SCOTCH_Num> part;

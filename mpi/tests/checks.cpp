@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "tests/mpi/amg_checks.hpp"
+#include "tests/mpi/product_checks.hpp"
 #include "tests/mpi/setup_checks.hpp"
 #include "tulle/mpi.hpp"
 #ifdef TULLE_HAS_PTSCOTCH
@@ -111,7 +112,10 @@ void run_checks(const tulle::mpi::Cluster& cluster)
     if (cluster.ranks() <= 4) tulle::testing::check_reasons(cluster);
     tulle::testing::check_refused(cluster);
     tulle::testing::check_empty_system(cluster);
+    tulle::testing::check_special_sums(cluster);
     if (cluster.ranks() <= 8) {
+        tulle::testing::check_batched_values<double>(cluster, "uniform:60,50,4");
+        tulle::testing::check_orders<double>(cluster, "uniform:60,60,4");
         tulle::testing::check_little(cluster);
         tulle::testing::check_amg_refused(cluster);
         tulle::testing::check_iterations<double>(cluster, "stencil7:20", "amg");

@@ -16,6 +16,7 @@
 #include "mpi/nccl.hpp"
 #include "simt/sanitizers.hpp"
 #include "tests/mpi/amg_checks.hpp"
+#include "tests/mpi/product_checks.hpp"
 #include "tests/mpi/setup_checks.hpp"
 #include "vector/binned_sum.hpp"
 
@@ -173,6 +174,29 @@ TEST_P(OnRanks, FetchesTheNextBatchWithinTheBudget)
     on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_batches(cluster); });
 }
 
+TEST_P(OnRanks, BatchesTakeNewValues)
+{
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) {
+        check_batched_values<double>(cluster, "uniform:60,50,4");
+        if (cluster.ranks() <= 3) check_batched_values<float>(cluster, "banded:60,4");
+    });
+}
+
+TEST_P(OnRanks, RowsMayBeInAnyOrderOnAnyRank)
+{
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) {
+        check_orders<double>(cluster, "uniform:60,60,4");
+        if (cluster.ranks() > 3) return;
+        check_orders<float>(cluster, "stencil5:8");
+        check_solve_orders(cluster, "stencil5:14");
+    });
+}
+
+TEST_P(OnRanks, AnyRankMayHaveWhatIsNotFinite)
+{
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_special_sums(cluster); });
+}
+
 INSTANTIATE_TEST_SUITE_P(Mpi, OnRanks, ::testing::Values(1, 2, 3, 7));
 
 // A rank that does not come is named, and the job ends.
@@ -311,7 +335,7 @@ double binned(std::vector<double> x, std::size_t cut)
 {
     const auto largest = [](const double* first, const double* last) {
         double most = 0;
-        for (; first < last; ++first) most = std::fabs(*first) <= most ? most : std::fabs(*first);
+        for (; first < last; ++first) most = std::isnan(most) || std::fabs(*first) <= most ? most : std::fabs(*first);
         return most;
     };
     vector::BinnedSum low, high;
@@ -372,7 +396,11 @@ TEST(BinnedSum, KeepsWhatIsNotFinite)
     EXPECT_EQ(binned({1, infinity, 2}, 1), infinity);
     EXPECT_EQ(binned({1, 2, -infinity}, 1), -infinity);
     EXPECT_TRUE(std::isnan(binned({infinity, 2, -infinity}, 1)));
-    const std::vector<double> x{1, std::nan(""), 3}, y{1, 1, 1};
+    const double nan = std::nan("");
+    for (const auto& x : std::vector<std::vector<double>>{{nan, 1}, {nan, 1, infinity}, {-infinity, 1, infinity, nan}})
+        for (std::size_t cut = 0; cut <= x.size(); ++cut) EXPECT_TRUE(std::isnan(binned(x, cut))) << cut;
+    for (std::size_t cut = 0; cut <= 3; ++cut) EXPECT_EQ(binned({-infinity, 1, 1e308}, cut), -infinity) << cut;
+    const std::vector<double> x{1, nan, 3}, y{1, 1, 1};
     EXPECT_TRUE(std::isnan(mpi::dot<double>(alone(), x, y)));
 }
 

@@ -10,6 +10,7 @@
 #include "mpi/nccl.hpp"
 #include "support/backends.hpp"
 #include "tests/mpi/amg_checks.hpp"
+#include "tests/mpi/product_checks.hpp"
 #include "vector/local_dot.hpp"
 
 namespace tulle::testing {
@@ -36,6 +37,11 @@ TEST_P(OnGpuRanks, HaveTheBitsOfOneGpuInDouble) { on_gpus(check_gpu<double>); }
 TEST_P(OnGpuRanks, HaveTheBitsOfOneGpuInFloat) { on_gpus(check_gpu<float>); }
 TEST_P(OnGpuRanks, TellOfVectorsInHostMemory) { on_gpus(check_places); }
 TEST_P(OnGpuRanks, SolveNothing) { on_gpus(check_empty_system); }
+TEST_P(OnGpuRanks, AnyOfThemMayHaveWhatIsNotFinite) { on_gpus(check_special_sums); }
+TEST_P(OnGpuRanks, RowsMayBeInAnyOrderOnAnyOfThem)
+{
+    on_gpus([](const mpi::Cluster& cluster) { check_orders<double>(cluster, "uniform:24,24,3"); });
+}
 
 // TULLE_TRANSPORT and the judge of device memory, for a while.
 class Wish {

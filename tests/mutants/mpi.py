@@ -48,4 +48,7 @@ MUTANTS = [
     mutant("mpi: vectors come back in the order of the messages", "src/mpi/repartition.cpp", "host[static_cast<std::size_t>(s.asked.entry[k])] = got.entry[k];", "host[k] = got.entry[k];", "*RowsGoToThePartsOfTheCaller/2"),
     mutant("mpi multigrid: products are kept though no new values come", "src/mpi/amg_level.cpp", "if (new_values == NewValues::never) (part.reset(), ...);", "if (new_values == NewValues::never && damping < 0) (part.reset(), ...);", "*MultigridTakesNewValues/1"),
     mutant("mpi multigrid: bytes of the transfers are not counted", "src/mpi/amg_level.cpp", "(direct ? direct->bytes() : 0) + (next ? next->bytes() : 0);", "(direct ? direct->bytes() : 0);", "*MultigridTakesNewValues/1"),
+    mutant("mpi: the patterns of the first batch are taken for all", "src/mpi/spgemm.cpp", "find_pattern(*batch, got->col) : patterns[static_cast<std::size_t>(round)];", "find_pattern(*batch, got->col) : patterns[0];", "*BatchesTakeNewValues/1"),
+    mutant("mpi: rows of other ranks pass for sorted", "src/mpi/spgemm.cpp", "batch.b.sorted = batch.b.unique = all_sorted;", "batch.b.sorted = batch.b.unique = b.local().sorted && b.local().unique;", "*RowsMayBeInAnyOrderOnAnyOfThem/1", test="mpi_gpu"),
+    mutant("mpi: the NaN of another rank is lost", "src/vector/binned_sum.hpp", "        nan_ += other.nan_;\n", "", SUMS + ":*AnyRankMayHaveWhatIsNotFinite/1"),
 ]

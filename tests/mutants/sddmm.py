@@ -12,6 +12,7 @@ def sddmm(name, file, old, new, filter=BATTERY, **more):
 MUTANTS = [
     sddmm("early: X is read while the kernel ahead writes it", "src/sddmm/cuda/sample.cu", "    wait_for_earlier_kernels();\n", "", filter="*SddmmChainOn*"),
     sddmm("early: Q is read while the kernel ahead writes it", "src/sddmm/cuda/attend.cu", "    wait_for_earlier_kernels();\n", "", filter="*SddmmChainOn*"),
+    sddmm("early: new values pass for settled", "src/sddmm/sddmm.cpp", "    s.settled = false;\n", "", filter="*SddmmChainOn*", build="sim-asan"),
     sddmm("a batch in several rows takes the first one's row of X", "src/sddmm/cuda/dots.cuh", "if (!same_row) here", "if (false) here"),
     sddmm("sums are exchanged over too few lanes", "src/sddmm/cuda/dots.cuh", "for (; distance > 0; distance /= 2) sum[0] +=", "for (; distance > 1; distance /= 2) sum[0] +="),
     sddmm("lanes give away what they should keep", "src/sddmm/cuda/dots.cuh", "given = upper ? sum[i] : sum[i + half]", "given = upper ? sum[i + half] : sum[i]"),

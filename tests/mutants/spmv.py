@@ -12,6 +12,8 @@ MUTANTS = [
     mutant("slices: doubles that are not floats are kept as floats", "src/spmv/cuda/make_sell.cu", "    if (!all) atomicOr(others, 1);\n", "", filter="*SlicesOfFloats*"),
     mutant("early: rows read x while the kernel ahead writes it", "src/spmv/cuda/multiply_rows.cu", "    wait_for_earlier_kernels();\n", "", filter=CHAIN),
     mutant("early: slices read x while the kernel ahead writes it", "src/spmv/cuda/multiply_sell.cu", "        wait_for_earlier_kernels();\n", "", filter=CHAIN),
+    mutant("early: a new pattern passes for settled", "src/spmv/spmv.cpp", "    s.settled = false;\n    carry_values(s);", "    carry_values(s);", filter=CHAIN, build="sim-asan"),
+    mutant("direct: addresses known of another device", "src/spmv/direct.cpp", "if (known.device != device) known = {.device = device};", "known.device = device;", filter="*TakesNoVectorOfAnotherDevice*", build="sim-asan"),
     kernel("stream: no barrier before rows are added up", "src/spmv/cuda/multiply_stream.cu", "    load_products(a, block.begin, count, v.x, product);\n    __syncthreads();",
            "    load_products(a, block.begin, count, v.x, product);", "StreamTakes*"),
     kernel("stream: a block takes a nonzero too many", "src/spmv/cuda/multiply_stream.cu", "row_begin[end] - row_begin[row] <= most_nonzeros", "row_begin[end] - row_begin[row] <= most_nonzeros + 1", "StreamTakesGiants*"),

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SDDMM and attention one behind the other on a stream, each with the result of the one before, in every policy:
 // kernels that begin before the one ahead of them has ended must wait for it before they read X or Q.
+#include "support/chain.hpp"
+
 #include "support/backends.hpp"
 #include "support/battery.hpp"
 #include "tulle/sddmm.hpp"
@@ -68,6 +70,37 @@ TEST_P(SddmmChainOn, EveryPolicySeesWhatIsAhead)
         EXPECT_EQ(chain(c, false, attend), attended);
         plan.update_values(a.view());
         EXPECT_EQ(chain(c, false, sample), sampled);
+    }
+}
+
+TEST_P(SddmmChainOn, EveryPolicySeesAPatternThatIsWrittenAhead)
+{
+    const Context c = ctx();
+    WrittenAhead<double> a(c, rows);
+    std::vector<double> numbers(rows * k), expected;
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i / k);
+    for (std::size_t p = 0; p < a.rows().size(); ++p)
+        expected.push_back(static_cast<double>(k) * a.rows()[p] * static_cast<double>(p));
+    const auto x = to_device<double>(c, std::span<const double>(numbers));
+    auto out = to_device<double>(c, std::span<const double>(std::vector<double>(expected.size())));
+    auto h = to_device<double>(c, std::span<const double>(numbers));
+    for (const Policy& policy : candidates(c.backend())) {
+        SCOPED_TRACE(to_text(policy));
+        auto plan = Plan<double>::make(c, a.view(), {.k = k, .force = policy});
+        const auto attend = [&] {
+            plan.attend(1e-3, view(x), view(x), view(x), DenseView<double>{rows, k, k, Layout::row_major, h.data()});
+            return host_vector(c, h);
+        };
+        const std::vector<double> attended = attend();
+        a.give_to(plan, [&](const auto& prepare) {
+            prepare();
+            plan.run(view(x), view(x), out.span());
+            EXPECT_EQ(host_vector(c, out), expected);
+        });
+        a.give_to(plan, [&](const auto& prepare) {
+            prepare();
+            EXPECT_EQ(attend(), attended);
+        });
     }
 }
 

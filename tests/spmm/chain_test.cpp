@@ -57,6 +57,20 @@ TEST_P(SpmmChainOn, EveryPolicySeesWhatIsAhead)
     check<Float16>();
 }
 
+TEST_P(SpmmChainOn, EveryPolicySeesAPatternThatIsWrittenAhead)
+{
+    const Context c = ctx();
+    WrittenAhead<double> a(c, size);
+    const std::vector<double> expected = applied(a.host(), n, products);
+    const auto first = Plan<double>::make(c, a.view(), {.n = n});
+    for (const Policy& policy : candidates(first.features(), {c.backend()})) {
+        SCOPED_TRACE(to_text(policy));
+        auto plan = Plan<double>::make(c, a.view(), {.n = n, .force = policy});
+        chain(c, plan, [] {});
+        a.give_to(plan, [&](const auto& prepare) { EXPECT_EQ(chain(c, plan, prepare), expected); });
+    }
+}
+
 TULLE_ON_BACKENDS(SpmmChainOn);
 
 }  // namespace

@@ -46,6 +46,20 @@ TEST_P(SpmvChainOn, EveryPolicySeesWhatIsAhead)
     }
 }
 
+TEST_P(SpmvChainOn, EveryPolicySeesAPatternThatIsWrittenAhead)
+{
+    const Context c = ctx();
+    WrittenAhead<double> a(c, size);
+    const auto first = Plan<double>::make(c, a.view(), {});
+    for (const Policy& policy : candidates(first.features(), {c.backend()})) {
+        SCOPED_TRACE(to_text(policy));
+        auto plan = Plan<double>::make(c, a.view(), {.force = policy});
+        chain(c, plan, [] {});
+        a.give_to(plan,
+                  [&](const auto& prepare) { EXPECT_EQ(chain(c, plan, prepare), applied(a.host(), 1, products)); });
+    }
+}
+
 TULLE_ON_BACKENDS(SpmvChainOn);
 
 }  // namespace

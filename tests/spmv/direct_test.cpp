@@ -131,6 +131,46 @@ TEST_P(SpmvDirectOn, ChecksItsArguments)
     EXPECT_THROW(go({Kernel::sell}, x.span(), y.span()), ValueError);
 }
 
+// An address is found to be in the memory of one device; on another it is as unknown as before, in any order.
+TEST_P(SpmvDirectOn, TakesNoVectorOfAnotherDevice)
+{
+    if (GetParam() != cuda_name()) GTEST_SKIP() << "all memory of CPUs is the same";
+    if (cuda_devices().size() < 2) GTEST_SKIP() << "one GPU";
+    const auto host = matrix_where<double>(5, 5, Values::integers, 4, [](index_t, index_t) { return true; });
+    const std::vector<double> ones(5, 1.0);
+    struct Place {
+        Context c;
+        Csr<double> a;
+        Buffer<double> x, y;
+    };
+    std::vector<Place> places;
+    for (const int device : {0, 1}) {
+        const auto c = Context::cuda(device);
+        places.push_back({c, to_device(c, host.view()), to_device<double>(c, std::span<const double>(ones)),
+                          to_device<double>(c, std::span<const double>(ones))});
+    }
+    // What is said of the vectors; nothing: they were multiplied.
+    const auto said = [&](int where, int x, int y) {
+        const auto& [c, a, own_x, own_y] = places[static_cast<std::size_t>(where)];
+        try {
+            multiply_direct<double, double>(c, a.view(), {Kernel::rows, 1}, 1.0,
+                                            std::as_const(places[static_cast<std::size_t>(x)].x).span(), 0.0,
+                                            places[static_cast<std::size_t>(y)].y.span());
+            c.synchronize();
+        } catch (const DeviceError& e) {
+            return e.message().substr(0, e.message().find(" the memory of"));
+        }
+        return std::string();
+    };
+    for (const int device : {0, 1, 0, 1, 1}) {
+        SCOPED_TRACE(device);
+        EXPECT_EQ(said(device, 1 - device, device), "x is not in");
+        EXPECT_EQ(said(device, device, 1 - device), "y is not in");
+        EXPECT_EQ(said(device, device, device), "");
+        EXPECT_EQ(said(device, device, device), "") << "known";
+    }
+}
+
 TULLE_ON_BACKENDS(SpmvDirectOn);
 
 }  // namespace

@@ -137,8 +137,7 @@ TEST_P(SptrsvSidesOn, SubstituteWhereInversesAreInaccurate)
     const auto there = to_device(c, csr_of<double>(100, 100, entries).view());
     for (const Policy& policy : bundle_policies()) {
         SCOPED_TRACE(to_text(policy));
-        Sides<double> x =
-            solve(c, Plan<double>::make(c, there.view(), {.right_hand_sides = 11, .force = policy}), b);
+        Sides<double> x = solve(c, Plan<double>::make(c, there.view(), {.right_hand_sides = 11, .force = policy}), b);
         for (index_t j = 0; j < 11; ++j) EXPECT_EQ(x.column(j), std::vector<double>(100, j + 1)) << "side " << j;
     }
 }

@@ -37,12 +37,8 @@ __device__ inline Share piece_of(const offset_t* row_begin, const ScoresView<S>&
     const offset_t begin = row_begin[piece.row], end = row_begin[piece.row + 1];
     const int number = static_cast<int>(unit) - piece.first;
     const offset_t from = begin + offset_t{number} * stored.longest;
-    return {piece.row,
-            from,
-            end - from < stored.longest ? end : from + stored.longest,
-            piece.first,
-            number,
-            static_cast<int>((end - begin + stored.longest - 1) / stored.longest)};
+    return {piece.row,   from,   end - from < stored.longest ? end : from + stored.longest,
+            piece.first, number, static_cast<int>((end - begin + stored.longest - 1) / stored.longest)};
 }
 
 // Pieces come first, then whole rows.
@@ -120,7 +116,8 @@ __device__ inline void add_share(const index_t* col, const Sum<V>* score, const 
 
 // The four columns from j on of a row of H.
 template <class C, class S>
-__device__ inline void put_columns(const Strided<C>& h, bool whole, index_t row, index_t j, index_t width, const S* from)
+__device__ inline void put_columns(const Strided<C>& h, bool whole, index_t row, index_t j, index_t width,
+                                   const S* from)
 {
     C* to = h.data + row * h.row + j * h.col;
     if (whole && j < width) {
@@ -249,7 +246,8 @@ void weigh_with(const CudaQueue& q, const CsrView<V>& a, bool early, const Score
 }  // namespace
 
 template <class V, class C>
-void weigh(const CudaQueue& q, const CsrView<V>& a, bool early, const ScoresView<Sum<V>>& stored, const Attention<V, C>& o)
+void weigh(const CudaQueue& q, const CsrView<V>& a, bool early, const ScoresView<Sum<V>>& stored,
+           const Attention<V, C>& o)
 {
     if (o.width <= 8 * run_length) return weigh_with<8, 1>(q, a, early, stored, o);
     if (o.width <= 16 * 2 * run_length) return weigh_with<16, 2>(q, a, early, stored, o);
