@@ -95,7 +95,7 @@ struct Policy {
     /// GPU, adaptive, each row for itself: small products with few launches and one wait; C has up to 65536 columns.
     bool at_once = false;
     /// GPU, adaptive: multiply() computes C in one kernel and gathers its rows in another; C has up to 8192 columns
-    /// and 2^25 positions, otherwise, and for plans, the other fields count.
+    /// and 2^23 positions, otherwise, and for plans, the other fields count.
     bool one_kernel = false;
 
     /// Compares all fields.

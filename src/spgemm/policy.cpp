@@ -9,6 +9,7 @@
 #include "base/plural.hpp"
 #include "base/suggest.hpp"
 #include "spgemm/adaptive/groups.hpp"
+#include "spgemm/small/small.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
@@ -32,11 +33,12 @@ constexpr offset_t short_rows = 8;
 // Small products, for which launches and waits take longer than the work (reasoned from cage10, 11397 rows with 13
 // nonzeros: 70 calls of the runtime, two waits and 60 µs of kernels made 227 µs): so many rows, and not so long that
 // equal ones among them would be worth looking for; nor many that are so short that they are better merged from lists,
-// in pieces where they meet long rows of B (measured: as-22july06, 4 in the mean, 1306 µs that way and 1936 at once).
+// in pieces where they meet long rows of B (measured: as-22july06, 22,963 rows with 4 in the mean, 1306 µs that way and
+// 1936 at once; BentPipe2D100, 10,000 rows, 120 and 101; G65, 8000 rows, 118 and 96; Pd, 8081 rows, 168 and 123).
 // Lists are not merged: a group more, in which one thread goes over a row (measured: cage10 124 µs, with lists 150;
 // delaunay_n13 75 and 86).
 constexpr index_t small_rows = 1 << 15;
-constexpr index_t few_short_rows = 1 << 12;
+constexpr index_t few_short_rows = 1 << 14;
 constexpr offset_t least_mean = 5, most_mean = 24;
 
 bool is_small(const Features& t)

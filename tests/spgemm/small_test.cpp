@@ -25,18 +25,19 @@ TEST(SpgemmSmall, FollowsFromTheShapeAndTheNonzeros)
         return choose({rows, 1000, cols, a, b}, {Backend::cuda, 1}).policy.one_kernel;
     };
     EXPECT_TRUE(is_small(1000, 1000, 5000, 5000));
-    EXPECT_TRUE(is_small(4096, 8192, 5000, 5000));
+    EXPECT_TRUE(is_small(1024, 8192, 5000, 5000));
     EXPECT_FALSE(is_small(1000, 8193, 5000, 5000)) << "more columns than shared memory holds";
-    EXPECT_FALSE(is_small(4097, 8192, 5000, 5000)) << "more positions than 2^25";
+    EXPECT_FALSE(is_small(1025, 8192, 5000, 5000)) << "more positions than 2^23";
     EXPECT_FALSE(is_small(1 << 26, 1, 5000, 5000));
-    EXPECT_TRUE(is_small(4000, 4000, offset_t{1} << 20, 31'000)) << "2^25 products";
-    EXPECT_FALSE(is_small(4000, 4000, offset_t{1} << 20, 32'000));
+    EXPECT_TRUE(is_small(2000, 4000, offset_t{1} << 20, 31'000)) << "2^25 products";
+    EXPECT_FALSE(is_small(2000, 4000, offset_t{1} << 20, 32'000));
     EXPECT_FALSE(is_small(0, 10, 0, 5) || is_small(10, 0, 5, 0));
     EXPECT_FALSE(is_small(max_index, 8192, offset_t{1} << 60, offset_t{1} << 60)) << "nothing overflows";
     EXPECT_FALSE(choose({10, 10, 10, 10, 10}, {Backend::cpu, 1}).policy.one_kernel);
     EXPECT_EQ(small::first_room({10, 10, 10, 10, 10}), 100);
     EXPECT_EQ(small::first_room({1000, 1000, 1000, 10, 10}), 65'536);
-    EXPECT_EQ(small::first_room({5000, 5000, 5000, 100'000, 100'000}), 1 << 22);
+    EXPECT_EQ(small::first_room({1000, 1000, 1000, 10'000, 10'000}), 880'000);
+    EXPECT_EQ(small::first_room({2800, 2800, 2800, 100'000, 100'000}), 1 << 22);
 }
 
 class SpgemmSmallOn : public OnBackend {
