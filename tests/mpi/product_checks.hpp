@@ -22,8 +22,8 @@ void give_integers(Csr<V>& a, int seed)
     }
 }
 
-// This rank's rows of a matrix that all ranks have. `turned`: from the last column to the first; `twice`: the first entry
-// of each is given twice, with a value that the second takes back.
+// This rank's rows of a matrix that all ranks have. `turned`: from the last column to the first; `twice`: the first
+// entry of each is given twice, with a value that the second takes back.
 template <class V>
 mpi::DistCsr<V> rows_of(const mpi::Cluster& cluster, const CsrView<V>& a, const mpi::Cuts& cuts,
                         const mpi::Cuts& col_cuts, bool turned = false, bool twice = false)
@@ -187,9 +187,17 @@ inline void check_special_sums(const mpi::Cluster& cluster)
 {
     constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN(),
                      large = 1e308;
-    const std::vector<std::vector<double>> lists{{nan},       {infinity},      {-infinity},         {infinity, -infinity},
-                                                 {nan, large}, {nan, infinity}, {large, large},      {-large, -large},
-                                                 {large, -large, 1}, {infinity, large}, {-infinity, nan, infinity}};
+    const std::vector<std::vector<double>> lists{{nan},
+                                                 {infinity},
+                                                 {-infinity},
+                                                 {infinity, -infinity},
+                                                 {nan, large},
+                                                 {nan, infinity},
+                                                 {large, large},
+                                                 {-large, -large},
+                                                 {large, -large, 1},
+                                                 {infinity, large},
+                                                 {-infinity, nan, infinity}};
     for (const auto& list : lists)
         for (int first = 0; first < cluster.ranks(); ++first) {
             std::vector<double> mine{1}, one(static_cast<std::size_t>(cluster.ranks()), 1.0);
@@ -202,7 +210,8 @@ inline void check_special_sums(const mpi::Cluster& cluster)
             const double expected = mpi::dot<double>(alone(), one, ones),
                          got = mpi::dot<double>(cluster, there.span(), with.span());
             expect(std::isnan(expected) ? std::isnan(got) : got == expected,
-                   concat("dot with ", list.front(), " and others from rank ", first, " on is ", got, ", not ", expected));
+                   concat("dot with ", list.front(), " and others from rank ", first, " on is ", got, ", not ",
+                          expected));
         }
 }
 
