@@ -29,6 +29,14 @@ def results(plans, x):
     return [plans["spmv"](x), plans["spmm"](np.outer(x, [1, 2, 3, 4])), C.toarray(), plans["solve"](x)]
 
 
+def renew(plans, A, L):
+    """New values for all of them."""
+    plans["spmv"].update_values(3 * A.data)
+    plans["spmm"].update_values(5 * A.data)
+    plans["spgemm"].update_values(2 * A.data, 7 * A.data)
+    plans["solve"].update_values(2 * L.data)
+
+
 @pytest.fixture
 def A():
     return random_matrix(80, 80, 0.1)
@@ -42,7 +50,7 @@ def L():
 def test_pickling(A, L):
     x = whole_numbers(80)
     plans = all_plans(A, L)
-    plans["spmv"].update_values(3 * A.data)
+    renew(plans, A, L)
     again = pickle.loads(pickle.dumps(plans))
     for one, other in zip(results(plans, x), results(again, x)):
         assert one.tobytes() == other.tobytes()
@@ -261,6 +269,26 @@ def test_after_a_fork():
     np.testing.assert_allclose(np.frombuffer(got), want, rtol=1e-12)
     assert total == pytest.approx(tulle.spmv(A, np.ones(A.shape[0])).sum())
     assert plan(x).tobytes() == want.tobytes()                               # the parent goes on as before
+
+
+def forked_results(plans, x, queue):
+    queue.put([r.tobytes() for r in results(plans, x)])
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_new_values_after_a_fork(A, L):
+    x, plans = whole_numbers(80), all_plans(A, L)
+    old = [r.tobytes() for r in results(plans, x)]
+    renew(plans, A, L)
+    fork = multiprocessing.get_context("fork")
+    queue = fork.Queue()
+    child = fork.Process(target=forked_results, args=(plans, x, queue))
+    child.start()
+    got = queue.get(timeout=60)
+    child.join(timeout=60)
+    assert got == [r.tobytes() for r in results(plans, x)]
+    assert all(a != b for a, b in zip(got, old))
 
 
 def test_ctrl_c_while_a_matrix_is_written(tmp_path):

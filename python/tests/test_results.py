@@ -320,6 +320,9 @@ def test_claims_of_scipy_are_not_trusted():
 def test_arrays_longer_than_the_matrix():
     A = sp.csr_array((np.arange(5.0), np.array([0, 1, 2, 9, 9], np.int32), np.array([0, 2, 3], np.int32)), shape=(2, 3))
     np.testing.assert_array_equal(tulle.spmv(A, np.ones(3)), [1.0, 2.0])
+    for rows in (0, 2):                                                      # no entries, but room for some
+        empty = (np.zeros(rows + 1, np.int32), np.arange(3, dtype=np.int32), np.ones(3))
+        np.testing.assert_array_equal(tulle.spmv(empty, np.ones(3), shape=(rows, 3)), np.zeros(rows))
 
 
 def test_dlpack():

@@ -114,6 +114,7 @@ TEST_F(Usage, OptionsWithoutEffectAreRefused)
                               "run spmm stencil5:4 --device 3",
                               "run spgemm stencil5:4 --device 3",
                               "run sptrsv stencil5:4 --backend cpu --device 3",
+                              "run sptrsv stencil5:4 --backend cpu --accuracy fast",
                               "plan spmv stencil5:4 --device 3",
                               "tune sptrsv stencil5:4 --backend cpu --device 3",
                               "explain spgemm stencil5:4 --device 3",
@@ -166,6 +167,17 @@ TEST_F(Usage, OptionsWithoutEffectAreRefused)
         expect_says("run sptrsv stencil5:4 --device 3", "--device has no effect");
     }
     EXPECT_FALSE(std::filesystem::exists(folder / "a.mtx"));
+}
+
+// Whether they have an effect is known once a method is chosen.
+TEST_F(Usage, OptionsThatTheChosenMethodIgnoresAreTold)
+{
+    for (const std::string option : {"--restart 5", "--near-null-space uniform:16,1,1", "--unknowns-per-node 2"}) {
+        const auto run = tulle("solve stencil5:4 " + option);
+        EXPECT_EQ(run.code, 0) << run.err;
+        EXPECT_NE(run.err.find(option.substr(0, option.find(' ')) + " has no effect: "), run.err.npos) << run.err;
+    }
+    EXPECT_EQ(tulle("solve stencil5:4 --method gmres --restart 5").err.find("no effect"), std::string::npos);
 }
 
 TEST_F(Usage, NumbersOutOfRangeAreTold)

@@ -373,10 +373,24 @@ inline offset_t elastic_iterations(const DistElasticity& e, index_t unknowns, bo
     return report.iterations;
 }
 
+// Levels below the first have as many unknowns at a node as there are modes: they shrink as those of one process do.
+inline void check_nodes_of_levels(const DistElasticity& one, const DistElasticity& all)
+{
+    amg::Options options{.unknowns_per_node = 2};
+    options.coarse_rows = 10;
+    const auto single = mpi::AmgPlan<double>::make(one.a, options, one.modes.view()),
+               plan = mpi::AmgPlan<double>::make(all.a, options, all.modes.view());
+    expect(plan.levels().size() > 2 && single.levels().size() > 2, plan.describe());
+    expect(plan.levels()[1].replicated == (all.a.cluster().ranks() == 1), plan.describe());
+    const auto most = static_cast<double>(single.levels()[2].rows) * 1.35 + 3 * all.a.cluster().ranks();
+    expect(static_cast<double>(plan.levels()[2].rows) <= most, plan.describe() + "\n" + single.describe());
+}
+
 inline void check_rigid_body_modes(const mpi::Cluster& cluster, const char* sizes)
 {
     const DistElasticity one = elasticity(alone(cluster.context()), sizes), all = elasticity(cluster, sizes);
     check_modes(one, all);
+    if (cluster.ranks() <= 3) check_nodes_of_levels(one, all);  // aggregates of many ranks are small
     const offset_t alone = elastic_iterations(one, 2, true), with = elastic_iterations(all, 2, true),
                    without = elastic_iterations(all, 1, false);
     expect(static_cast<double>(with) <= 1.3 * static_cast<double>(alone) + 1 && 2 * with < 3 * without,

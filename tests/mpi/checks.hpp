@@ -376,6 +376,10 @@ inline void check_reasons(const mpi::Cluster& cluster)
         how.method = method;
         return how;
     };
+    Csr<double> hollow = io::generate<double>(Context::cpu(1), "identity:6");  // the last row has no entries
+    hollow.row_begin.data()[6] = 5;
+    check_reason(cluster, {6, 6, 5, hollow.row_begin.data(), hollow.col.data(), hollow.value.data()},
+                 {1, 1, 1, 1, 1, 1}, by(gmres), "a row without entries");
     check_reason(cluster, turn.view(), {1, 1, 0}, by(bicgstab), "breakdown");
     check_reason(cluster, many.view(), std::vector<double>(16, 1.0), by(bicgstab), "breakdowns of many rows");
     check_reason(cluster, plus.view(), {1, -1}, by(cg), "indefinite");

@@ -51,4 +51,6 @@ MUTANTS = [
     mutant("mpi: the patterns of the first batch are taken for all", "src/mpi/spgemm.cpp", "find_pattern(*batch, got->col) : patterns[static_cast<std::size_t>(round)];", "find_pattern(*batch, got->col) : patterns[0];", "*BatchesTakeNewValues/1"),
     mutant("mpi: rows of other ranks pass for sorted", "src/mpi/spgemm.cpp", "batch.b.sorted = batch.b.unique = all_sorted;", "batch.b.sorted = batch.b.unique = b.local().sorted && b.local().unique;", "*RowsMayBeInAnyOrderOnAnyOfThem/1", test="mpi_gpu"),
     mutant("mpi: the NaN of another rank is lost", "src/vector/binned_sum.hpp", "        nan_ += other.nan_;\n", "", SUMS + ":*AnyRankMayHaveWhatIsNotFinite/1"),
+    mutant("mpi multigrid: nodes of the second level have as many unknowns as those of the first", "src/mpi/amg.cpp", "n == 0 ? options.unknowns_per_node : vectors", "options.unknowns_per_node", "*MultigridTakesRigidBodyModes/2"),
+    mutant("mpi: every rank counts its own rows without entries", "src/mpi/solve.cpp", "return a.cluster().sum(empty);", "return empty;", REASONS),
 ]

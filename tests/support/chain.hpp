@@ -93,7 +93,7 @@ public:
     template <class Plan, class Check>
     void give_to(Plan& plan, const Check& check)
     {
-        for (int round = 0; round < 6; ++round) {
+        for (int round = 0; round < 4; ++round) {
             spoil();
             check([&] {
                 write(round % 2 == 0);

@@ -274,7 +274,9 @@ void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o, const std:
         ->option_text("HOW");
     verb->add_option("--backend", o.backend, backend_help)->check(one_of(backends))->option_text("WHERE");
     Parser::type(verb, o.type);
-    parser.device(verb, [&o] { return o.backend != "cpu" && (o.backend == "all" || why_no_cuda().empty()); });
+    const auto uses_gpu = [&o] { return o.backend != "cpu" && (o.backend == "all" || why_no_cuda().empty()); };
+    parser.device(verb, uses_gpu);
+    parser.effective(verb, "--accuracy", uses_gpu, "where no GPU is used");
 }
 
 }  // namespace

@@ -204,6 +204,20 @@ Json to_json(const Outcome& o)
             {"history", r.history}};
 }
 
+// Options that a chosen method or preconditioner does not look at.
+void tell_unused(const Session& session, const SolveOptions& o, const Outcome& outcome)
+{
+    const auto tell = [&](const char* option, bool given, bool used, const std::string& chosen) {
+        if (given && !used) session.console.say(concat(option, " has no effect: ", chosen, " was chosen"));
+    };
+    const std::string &method = outcome.method, &preconditioner = outcome.preconditioner;
+    const bool restarts = method.ends_with("gmres") || method == "refinement",
+               multigrid = preconditioner.starts_with("amg");
+    tell("--restart", o.restart != SolveOptions{}.restart, restarts, method);
+    tell("--near-null-space", !o.near_null_space.empty(), multigrid, preconditioner);
+    tell("--unknowns-per-node", o.unknowns_per_node > 0, multigrid, preconditioner);
+}
+
 void print_table(const Session& session, const SolveOptions& o, const std::string& sizes, const Outcome& outcome)
 {
     const solve::Report& r = outcome.report;
@@ -235,6 +249,7 @@ void solve_as(const Session& session, const SolveOptions& o)
     const Outcome outcome = o.devices > 0
                                 ? solve_on_team(session, ctx, a, b, x, o)
                                 : solve_on(session, ctx, a, b, near_null_space<V>(session, host, o, a.rows), x, o);
+    tell_unused(session, o, outcome);
     const std::string sizes =
         fmt::format("{}, {}", shape_text(a.rows, a.cols), counted(a.nonzeros, "nonzero", "nonzeros"));
     if (session.settings.json) {
