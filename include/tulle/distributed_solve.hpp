@@ -177,8 +177,8 @@ private:
     detail::Pimpl<State> state_;
 };
 
-/// Solves A x = b once: SolvePlan with NewValues::never. A is square and distributed like its columns. Bad numbers are reasons in the report,
-/// not exceptions, as for solve::Plan::solve().
+/// Solves A x = b once: SolvePlan with NewValues::never. A is square and distributed like its columns. Bad numbers are
+/// reasons in the report, not exceptions, as for solve::Plan::solve().
 /// @param a the matrix.
 /// @param b the local part.
 /// @param x the local part; must not overlap b.

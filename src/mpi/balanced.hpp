@@ -41,8 +41,8 @@ Cuts balance(const Cluster& cluster, std::string_view phase, const Csr<V>& rows,
 
 // Numbers of an array of `have` rows for the ranks that get the rows; begin(i) is where row i of this rank begins.
 template <class T, class From, class Begin>
-std::vector<T> move_rows(const Cluster& cluster, std::string_view phase, const From* from, const Cuts& have, const Cuts& want,
-                         const Begin& begin)
+std::vector<T> move_rows(const Cluster& cluster, std::string_view phase, const From* from, const Cuts& have,
+                         const Cuts& want, const Begin& begin)
 {
     const auto me = static_cast<std::size_t>(cluster.rank());
     ByRank<T> send;

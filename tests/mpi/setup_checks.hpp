@@ -102,8 +102,7 @@ void check_good_order(const mpi::DistCsr<V>& a, const mpi::Repartition<V>& parts
     expect(cluster.ranks() == 1 || cluster.largest(b.local().nonzeros) * cluster.ranks() < 2 * a.nonzeros(),
            "repartition: balance");
     if (cluster.ranks() == 7)  // seven strips of two rows of the grid need more than patches
-        expect(cluster.sum(b.halo_sent()) <
-                   cluster.sum(mpi::DistCsr<V>::generate(cluster, "stencil5:14").halo_sent()),
+        expect(cluster.sum(b.halo_sent()) < cluster.sum(mpi::DistCsr<V>::generate(cluster, "stencil5:14").halo_sent()),
                "repartition: the halo has not become smaller");
 }
 
