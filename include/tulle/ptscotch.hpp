@@ -67,20 +67,25 @@ ScotchRows scotch_rows(const DistCsr<V>& a, const DistCsr<V>& transposed)
     return rows;
 }
 
-// A graph and a strategy of PT-SCOTCH.
+// A graph and a strategy of PT-SCOTCH, with one thread: several would call MPI at once, which few programs allow.
 class ScotchGraph {
 public:
     explicit ScotchGraph(MPI_Comm comm)
     {
-        require<Error>(SCOTCH_dgraphInit(&graph_, comm) == 0, "SCOTCH_dgraphInit failed");
+        SCOTCH_contextInit(&context_);
+        SCOTCH_contextThreadSpawn(&context_, 1, nullptr);
         SCOTCH_stratInit(&strategy_);
+        SCOTCH_dgraphInit(&graph_, comm);
+        SCOTCH_contextBindDgraph(&context_, &graph_, &bound_);
     }
     ScotchGraph(const ScotchGraph&) = delete;
     ScotchGraph& operator=(const ScotchGraph&) = delete;
     ~ScotchGraph()
     {
-        SCOTCH_stratExit(&strategy_);
+        SCOTCH_dgraphExit(&bound_);
         SCOTCH_dgraphExit(&graph_);
+        SCOTCH_stratExit(&strategy_);
+        SCOTCH_contextExit(&context_);
     }
     // Collective.
     int build(ScotchRows& r)
@@ -91,18 +96,19 @@ public:
                                   entries, r.neighbour.data(), nullptr, nullptr);
     }
     // Collective.
-    int cut(int parts, SCOTCH_Num* part) { return SCOTCH_dgraphPart(&graph_, parts, &strategy_, part); }
+    int cut(int parts, SCOTCH_Num* part) { return SCOTCH_dgraphPart(&bound_, parts, &strategy_, part); }
 
 private:
-    SCOTCH_Dgraph graph_;
+    SCOTCH_Context context_;
+    SCOTCH_Dgraph graph_, bound_;
     SCOTCH_Strat strategy_;
 };
 
 }  // namespace detail
 
 /// The rank that PT-SCOTCH gives each row of this rank to: about equally many rows and nonzeros together, and few
-/// entries of vectors that ranks need from each other. No rank has the whole matrix. Collective. Parts may differ from
-/// run to run where PT-SCOTCH uses threads.
+/// entries of vectors that ranks need from each other. No rank has the whole matrix. PT-SCOTCH, version 7 or newer,
+/// uses one thread of each rank. Collective.
 /// @param comm a communicator of the ranks of the cluster, in the same order.
 /// @param a a square matrix, its columns distributed as its rows.
 /// @returns for each local row a rank, as Repartition::make() takes it.

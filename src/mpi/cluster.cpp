@@ -99,18 +99,32 @@ Fault share_fault(const Cluster& cluster, std::string_view phase, Fault fault, i
     return {header.kind, header.needed, header.available, fault.message, fault.hint};
 }
 
-// As reduce_bytes(). Both ranks of a pair add the other's record to their own, so the operation must give the same bits
-// whichever comes first.
-void reduce_short(const Cluster& cluster, std::string_view phase, void* mine, std::size_t bytes,
-                  const std::function<void(void*, const void*)>& combine)
+using Combine = std::function<void(void*, const void*)>;
+
+// All ranks send their records to all others, and combine them in the order of the ranks.
+void reduce_direct(const Cluster& cluster, std::string_view phase, void* mine, std::size_t bytes,
+                   const Combine& combine)
 {
-    if (cluster.ranks() == 1) return;
     ShortRecords& records = cluster.state().short_records;
-    try {
-        records.prepare();
-    } catch (const std::runtime_error& e) {
-        end_job(cluster, "preparing messages", e.what());
-    }
+    for (const auto& partner : records.partners()) std::memcpy(partner->sent.data(), mine, bytes);
+    Messages all(cluster, records.direct());
+    all.start(phase);
+    all.finish(phase);
+    const auto others = records.partners();
+    const auto record_of = [&](std::size_t r) -> const char* {
+        const std::size_t me = rank_of(cluster);
+        return r == me ? others[0]->sent.data() : others[r < me ? r : r - 1]->received.data();
+    };
+    std::memcpy(mine, record_of(0), bytes);
+    for (std::size_t r = 1; r <= others.size(); ++r) combine(mine, record_of(r));
+}
+
+// Both ranks of a pair add the other's record to their own, so the operation must give the same bits whichever comes
+// first.
+void reduce_in_pairs(const Cluster& cluster, std::string_view phase, void* mine, std::size_t bytes,
+                     const Combine& combine)
+{
+    ShortRecords& records = cluster.state().short_records;
     const auto run = [&](ShortRecords::Partner& partner, std::vector<PreparedMessage>& messages) {
         std::memcpy(partner.sent.data(), mine, bytes);
         Messages both(cluster, messages);
@@ -126,6 +140,20 @@ void reduce_short(const Cluster& cluster, std::string_view phase, void* mine, st
     }
     if (beyond) run(*beyond, beyond->second);
     if (records.is_beyond()) std::memcpy(mine, beyond->received.data(), bytes);
+}
+
+// As reduce_bytes().
+void reduce_short(const Cluster& cluster, std::string_view phase, void* mine, std::size_t bytes, const Combine& combine)
+{
+    if (cluster.ranks() == 1) return;
+    ShortRecords& records = cluster.state().short_records;
+    try {
+        records.prepare();
+    } catch (const std::runtime_error& e) {
+        end_job(cluster, "preparing messages", e.what());
+    }
+    const auto reduce = records.is_direct() ? reduce_direct : reduce_in_pairs;
+    reduce(cluster, phase, mine, bytes, combine);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 // the job with a message that names the phase and the silent rank.
 //
 // Collectives are made of point-to-point messages, so that it is known who did not answer. Reductions of short records:
-// ranks exchange them in pairs, whose distance doubles. Others go up a binomial tree to rank 0 and the result comes
-// down again.
+// few ranks send them to all others and wait once; many exchange them in pairs, whose distance doubles. Others go up a
+// binomial tree to rank 0 and the result comes down again.
 //
 // Whom to blame: a rank that waits for long answers questions. A rank whose deadline ends asks those it waits for. Who
 // answers waits as well, and will name another one; who does not answer is named.
@@ -83,6 +83,8 @@ struct PreparedMessage {
 class ShortRecords {
 public:
     static constexpr std::size_t most_bytes = 256;
+    // Ranks that send to all others: a wait costs more than some messages, above all where ranks share a processor.
+    static constexpr int most_direct = 4;
 
     // Another rank: what is sent to it and comes from it, and the messages, in the order in which they are used.
     struct Partner {
@@ -96,17 +98,23 @@ public:
 
     // Ranks beyond the largest power of two give their records to others first, and get the result at the end.
     bool is_beyond() const { return transport_.rank() >= paired(); }
-    Partner* beyond() { return beyond_.get(); }                                 // such a rank, or the one that it uses
-    std::span<const std::unique_ptr<Partner>> partners() { return partners_; }  // of the exchanges in pairs
+    Partner* beyond() { return beyond_.get(); }  // such a rank, or the one that it uses
+    // Of the exchanges in pairs, or all other ranks.
+    std::span<const std::unique_ptr<Partner>> partners() { return partners_; }
+    bool is_direct() const { return transport_.ranks() <= most_direct; }
+    std::vector<PreparedMessage>& direct() { return direct_; }  // messages from and to all other ranks
     void prepare();
 
 private:
     int paired() const { return static_cast<int>(std::bit_floor(static_cast<unsigned>(transport_.ranks()))); }
     PreparedMessage prepare(Partner& partner, int rank, bool sends) const;
+    void prepare_direct();
+    void prepare_pairs();
 
     Transport& transport_;
     std::unique_ptr<Partner> beyond_;
     std::vector<std::unique_ptr<Partner>> partners_;
+    std::vector<PreparedMessage> direct_;
     bool ready_ = false;
 };
 
@@ -165,6 +173,7 @@ public:
 private:
     void add(void* data, std::size_t bytes, int peer, int tag, bool sends);
     bool test_all();
+    bool test_in_order();
     std::vector<int> awaited() const;
     void look_for_silence(std::string_view phase, double seconds, double& ask_at);
     [[noreturn]] void give_up(std::string_view phase, int peer, std::string_view how, double seconds);

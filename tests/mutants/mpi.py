@@ -34,7 +34,7 @@ MUTANTS = [
     mutant("mpi multigrid: every rank takes the first entries of the coarse level", "src/mpi/replicated.cpp", "std::as_const(z_).data() + own_, z.data()", "std::as_const(z_).data(), z.data()", "*MultigridIsSymmetric/1"),
     mutant("mpi multigrid: Gauss-Seidel on the ranks whose diagonal allows it", "src/mpi/amg_level.cpp", "cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "setup.rows.positive || cluster.largest(setup.rows.positive ? 0 : 1) == 0;", "*MultigridOfLittle/1"),
     mutant("mpi: numbers beyond the last four are not counted in the lowest bin", "src/vector/binned_sum.hpp", "((n - rest) / 2 + rest)", "((n - rest) / 2)", SUMS),
-    mutant("mpi: records of ranks beyond the largest power of two are lost", "src/mpi/cluster.cpp", "if (beyond && !records.is_beyond()) combine(mine, beyond->received.data());", "", BITS),
+    mutant("mpi: records of ranks beyond the largest power of two are lost", "src/mpi/cluster.cpp", "if (beyond && !records.is_beyond()) combine(mine, beyond->received.data());", "", "*HasTheBitsOfOneProcessInDouble/3"),
     mutant("mpi multigrid: the restriction keeps its values", "src/mpi/amg_level.cpp", "        t.source->update_values();\n", "", "*MultigridTakesNewValues/1"),
     mutant("mpi multigrid: levels on every rank keep their values", "src/mpi/replicated.cpp", "amg::update_levels(ctx_, matrix_.view(), options_, first_, level_);", "", "*MultigridTakesNewValues/1"),
     mutant("mpi multigrid: a plan works on after values that it refused", "src/mpi/amg.cpp", "s.usable = false;", "s.usable = true;", "*MultigridTakesNewValues/1"),
@@ -53,4 +53,5 @@ MUTANTS = [
     mutant("mpi: the NaN of another rank is lost", "src/vector/binned_sum.hpp", "        nan_ += other.nan_;\n", "", SUMS + ":*AnyRankMayHaveWhatIsNotFinite/1"),
     mutant("mpi multigrid: nodes of the second level have as many unknowns as those of the first", "src/mpi/amg.cpp", "n == 0 ? options.unknowns_per_node : vectors", "options.unknowns_per_node", "*MultigridTakesRigidBodyModes/2"),
     mutant("mpi: every rank counts its own rows without entries", "src/mpi/solve.cpp", "return a.cluster().sum(empty);", "return empty;", REASONS),
+    mutant("mpi: the record of the last rank is not combined", "src/mpi/cluster.cpp", "for (std::size_t r = 1; r <= others.size(); ++r) combine(mine, record_of(r));", "for (std::size_t r = 1; r < others.size(); ++r) combine(mine, record_of(r));", BITS),
 ]
