@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import weakref
 
 import numpy as np
@@ -322,3 +323,33 @@ def test_progress(tmp_path):
 
     with pytest.raises(RuntimeError, match="enough"):
         tulle.read(tmp_path / "a.mtx", progress=fails)
+
+
+class Bar:
+    """Stands for tqdm's."""
+    made = []
+
+    def __init__(self, total, desc, unit, leave):
+        self.total, self.desc, self.n, self.closed = total, desc, 0, False
+        self.made.append(self)
+
+    def update(self, more):
+        self.n += more
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.closed = True
+
+
+def test_progress_bars_where_tqdm_is_installed(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)                       # not installed: nothing is shown
+    A = tulle.generate("stencil5:100", progress=True)
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
+    tulle.write(tmp_path / "a.mtx", A, progress=True)
+    assert (tulle.read(tmp_path / "a.mtx", progress=True) != A).nnz == 0
+    tulle.read(tmp_path / "a.mtx", progress=False)
+    assert [bar.desc for bar in Bar.made] == ["write a.mtx", "read a.mtx"]
+    assert all(bar.closed and abs(bar.n - bar.total) < 1e-9 for bar in Bar.made)

@@ -3,13 +3,14 @@
 """Reading, writing, generating and looking at matrices; what was built and what machine this is."""
 from __future__ import annotations
 
+import contextlib
 import html
 import os
 import pathlib
 import subprocess
 import tempfile
 import warnings
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import numpy as np
 
@@ -20,7 +21,24 @@ from ._errors import Error, NotBuilt, UnsupportedType
 
 __all__ = ["read", "write", "generate", "generators", "info", "spy", "report", "Report", "doctor", "build_info"]
 
-Progress = Callable[[float], Any]
+Progress = Callable[[float], Any] | bool
+
+
+@contextlib.contextmanager
+def _told(progress: Progress | None, what: str) -> Iterator[Callable[[float], Any] | None]:
+    """What the library calls with 0 … 1: the caller's function, or for True a bar of tqdm, where that is installed."""
+    if not isinstance(progress, bool):
+        yield progress
+        return
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        progress = False
+    if not progress:
+        yield None
+        return
+    with tqdm(total=100, desc=what, unit="%", leave=False) as bar:
+        yield lambda share: bar.update(100 * share - bar.n)
 
 
 def _number(dtype: Any) -> str:
@@ -64,8 +82,8 @@ def read(file: str | os.PathLike, *, dtype: Any = "f64", format: str = "", rando
         Take the real part of a complex file instead of refusing it.
     strict : bool
         `FormatError` where values do not fit their type, instead of a warning.
-    progress : callable, optional
-        Called with 0 … 1 now and then. Ctrl-C works while a file is read.
+    progress : callable or bool, optional
+        Called with 0 … 1 now and then; True shows a bar where tqdm is installed. Ctrl-C works while a file is read.
     return_info : bool
         Also return what the file said of itself.
 
@@ -75,7 +93,8 @@ def read(file: str | os.PathLike, *, dtype: Any = "f64", format: str = "", rando
     """
     ctx = context_of(context)
     load = getattr(_core, f"read_{_number(dtype)}")
-    (rows, cols, arrays), said = load(ctx._place(-1, 0), os.fspath(file), format, random_values, real_part, strict, progress)
+    with _told(progress, f"read {os.path.basename(file)}") as report:
+        (rows, cols, arrays), said = load(ctx._place(-1, 0), os.fspath(file), format, random_values, real_part, strict, report)
     for sentence in said["warnings"]:
         warnings.warn(sentence, stacklevel=2)
     A = _csr_array(rows, cols, arrays)
@@ -98,11 +117,14 @@ def write(file: str | os.PathLike, A: Any, *, shape: Any = None, comment: str = 
         Matrix Market: write the lower triangle of a symmetric matrix (checked).
     pattern : bool
         Matrix Market: leave the values out.
+    progress
+        As for `read`.
     """
     ctx = context_of(context)
     a = _by_rows(A, shape)
     save = getattr(_core, f"write_{NAMES[a.data.dtype]}")
-    save(ctx._place(-1, 0), os.fspath(file), a.compressed(ctx._place(-1, 0)), comment, symmetric, pattern, format, progress)
+    with _told(progress, f"write {os.path.basename(file)}") as report:
+        save(ctx._place(-1, 0), os.fspath(file), a.compressed(ctx._place(-1, 0)), comment, symmetric, pattern, format, report)
 
 
 def generate(sentence: str, *, dtype: Any = "f64", progress: Progress | None = None, context: Context | None = None) -> Any:
@@ -119,7 +141,8 @@ def generate(sentence: str, *, dtype: Any = "f64", progress: Progress | None = N
     (100, 100)
     """
     ctx = context_of(context)
-    return _csr_array(*getattr(_core, f"generate_{_number(dtype)}")(ctx._place(-1, 0), sentence, progress))
+    with _told(progress, sentence) as report:
+        return _csr_array(*getattr(_core, f"generate_{_number(dtype)}")(ctx._place(-1, 0), sentence, report))
 
 
 def generators() -> list[tuple[str, str, str, str]]:
