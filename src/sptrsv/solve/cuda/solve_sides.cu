@@ -13,11 +13,11 @@
 namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
-constexpr int at_once = lanes / bundle_sides;             // unknowns a warp reads together
-constexpr int rows_of_warp = lanes / most_team;          // whose results its threads have
-constexpr int results = rows_of_warp / at_once;          // of a thread
-constexpr int steps_together = 2;                        // of early entries
-constexpr int total_step = lanes + 1;                    // sides of a row meet different banks
+constexpr int at_once = lanes / bundle_sides;    // unknowns a warp reads together
+constexpr int rows_of_warp = lanes / most_team;  // whose results its threads have
+constexpr int results = rows_of_warp / at_once;  // of a thread
+constexpr int steps_together = 2;                // of early entries
+constexpr int total_step = lanes + 1;            // sides of a row meet different banks
 
 // An unknown, or what is known of it, for the sides of a bundle.
 template <class V>
@@ -36,7 +36,7 @@ struct Member {
     V* totals;           // of each warp, side after side
 
     __device__ int unknown(int n) const { return n * at_once + lane / bundle_sides; }  // the n-th of a thread's
-    __device__ int row(int k) const { return warp * rows_of_warp + unknown(k); }      // of its k-th result
+    __device__ int row(int k) const { return warp * rows_of_warp + unknown(k); }       // of its k-th result
 };
 
 // A lane's entries of some steps. The last entries of rows alone come as one more step of the first warp.
@@ -109,7 +109,8 @@ __device__ void take_early(const TasksView<V>& view, const Task& task, const Wai
     meet<most_team>(0);
 #pragma unroll
     for (int k = 0; k < results; ++k)
-        for (int w = 0; w < most_team && me.row(k) < task.width; ++w) x[k] += me.sums[w * lanes + me.row(k)].of[me.side];
+        for (int w = 0; w < most_team && me.row(k) < task.width; ++w)
+            x[k] += me.sums[w * lanes + me.row(k)].of[me.side];
 }
 
 // Adds a lane's row of M columns times their unknowns.
@@ -264,13 +265,15 @@ __device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared
     for (int k = 0; k < results; ++k) {
         if (row[k] < 0) continue;
         const offset_t u = view.unknown(task.first + me.row(k), row[k]);
-        const V told = publish(unknown, u * bundle_sides, x[k]);  // also where there is no side: the next launch may have it
+        const V told =
+            publish(unknown, u * bundle_sides, x[k]);  // also where there is no side: the next launch may have it
         if (me.has_side) sides.x[row[k] * sides.x_row + me.side * sides.x_col] = told;
     }
 }
 
-//   grid: teams of each bundle in turn, as many as in all launches of a plan      x: every row of every side written once
-//   shared memory: 26 KB of double
+//   grid: teams of each bundle in turn, as many as in all launches of a plan
+//   x: every row of every side written once
+//   shared memory: 26 KB of doubles
 template <class V>
 __global__ void __launch_bounds__(threads_per_block, 2)
     solve_sides_kernel(TasksView<V> view, SharedView<V> shared, RhsView<V> all)
