@@ -375,7 +375,8 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
                  AnalysisState& known);
 
 // Pure. Several right-hand sides on a GPU: rows alone, or nodes of one of the estimates by teams.
-Choice choose_many(const Features& features, const std::vector<MergeEstimate>& estimates, index_t sides);
+Choice choose_many(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& limits,
+                   index_t sides);
 
 // A perceptron whose outputs are lines of schemes.
 struct Learned {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "sptrsv/on_host.hpp"
 #include "sptrsv/steps.hpp"
 #include "sptrsv/triangles.hpp"
 #include "support/backends.hpp"
@@ -57,7 +58,7 @@ HostCsr<V> waiting_triangle()
 }
 
 template <class V>
-struct Sides {
+struct Columns {
     index_t rows, columns;
     std::vector<V> values;  // row after row
 
@@ -72,16 +73,16 @@ struct Sides {
 
 // Side j is that of seed j % alike.
 template <class V>
-Sides<V> sides_of(index_t rows, index_t columns, index_t alike)
+Columns<V> sides_of(index_t rows, index_t columns, index_t alike)
 {
-    Sides<V> b{rows, columns, std::vector<V>(static_cast<std::size_t>(rows * columns))};
+    Columns<V> b{rows, columns, std::vector<V>(static_cast<std::size_t>(rows * columns))};
     for (index_t i = 0; i < rows; ++i)
         for (index_t j = 0; j < columns; ++j) b.at(i, j) = static_cast<V>(2 * unit(hash_of(7, i, j % alike)) - 1);
     return b;
 }
 
 template <class V>
-Sides<V> solve(const Context& c, const Plan<V>& plan, const Sides<V>& b)
+Columns<V> solve(const Context& c, const Plan<V>& plan, const Columns<V>& b)
 {
     const auto there = to_device<V>(c, std::span<const V>(b.values));
     Guarded<V> x(c, std::vector<V>(b.values.size(), std::numeric_limits<V>::quiet_NaN()));
@@ -100,7 +101,7 @@ void check_numbers_of_sides(const Context& c, const Policy& policy, index_t prep
     const auto plan = Plan<V>::make(c, there.view(), {.right_hand_sides = prepared, .force = policy});
     for (const index_t columns : {20, 3, 9, 20, 1, 33}) {
         SCOPED_TRACE(std::to_string(columns) + " sides");
-        Sides<V> b = sides_of<V>(a.rows, columns, 3), x = solve(c, plan, b);
+        Columns<V> b = sides_of<V>(a.rows, columns, 3), x = solve(c, plan, b);
         for (const index_t j : {index_t{0}, columns / 2, columns - 1})
             ASSERT_TRUE(within_bound(x.column(j), oracle_solve(a, V(1), b.column(j), 2))) << "side " << j;
         for (index_t j = 3; j < columns && columns > 1; ++j) ASSERT_EQ(x.column(j), x.column(j % 3)) << "side " << j;
@@ -127,7 +128,7 @@ TEST_P(SptrsvSidesOn, SubstituteWhereInversesAreInaccurate)
     const auto c = ctx();
     if (c.backend() == Backend::cpu) GTEST_SKIP() << "bundles are the GPU's";
     std::vector<std::tuple<index_t, index_t, double>> entries;
-    Sides<double> b{100, 11, std::vector<double>(1100)};
+    Columns<double> b{100, 11, std::vector<double>(1100)};
     for (index_t i = 0; i < 100; ++i) {
         if (i > 40) entries.emplace_back(i, i - 40, 2.0);
         if (i > 0) entries.emplace_back(i, i - 1, 4.0);
@@ -137,7 +138,7 @@ TEST_P(SptrsvSidesOn, SubstituteWhereInversesAreInaccurate)
     const auto there = to_device(c, csr_of<double>(100, 100, entries).view());
     for (const Policy& policy : bundle_policies()) {
         SCOPED_TRACE(to_text(policy));
-        Sides<double> x = solve(c, Plan<double>::make(c, there.view(), {.right_hand_sides = 11, .force = policy}), b);
+        Columns<double> x = solve(c, Plan<double>::make(c, there.view(), {.right_hand_sides = 11, .force = policy}), b);
         for (index_t j = 0; j < 11; ++j) EXPECT_EQ(x.column(j), std::vector<double>(100, j + 1)) << "side " << j;
     }
 }
@@ -154,10 +155,10 @@ TEST_P(SptrsvSidesOn, KeepNotANumberApart)
              {std::numeric_limits<double>::infinity(), __builtin_bit_cast(double, ~std::uint64_t{0})}) {
             SCOPED_TRACE(to_text(policy) + ", " + std::to_string(strange));
             const auto plan = Plan<double>::make(c, there.view(), {.right_hand_sides = 10, .force = policy});
-            Sides<double> b = sides_of<double>(90, 10, 10);
-            Sides<double> before = solve(c, plan, b);
+            Columns<double> b = sides_of<double>(90, 10, 10);
+            Columns<double> before = solve(c, plan, b);
             b.at(20, 9) = strange;
-            Sides<double> x = solve(c, plan, b);
+            Columns<double> x = solve(c, plan, b);
             for (index_t i = 0; i < 90; ++i) EXPECT_EQ(std::isfinite(x.at(i, 9)), i < 20 || i % 2 != 0) << i;
             for (index_t j = 0; j < 9; ++j) EXPECT_EQ(x.column(j), before.column(j)) << "side " << j;
             EXPECT_EQ(solve(c, plan, sides_of<double>(90, 10, 10)).values, before.values) << "starts afresh";
@@ -198,14 +199,18 @@ TEST(ChooseSptrsvSides, NodesWhereTheySaveMoreThanTheirMatricesCost)
     const Features deep = of(15'444, 206'460, 6339), flat = of(121'192, 1'386'893, 239), tiny = of(50, 100, 2);
     const std::vector<MergeEstimate> cut{{Merge::none, 1, 6339, 15'444}, {Merge::chains, 32, 207, 500}},
         uncut{{Merge::none, 1, 239, 121'192}, {Merge::chains, 32, 131, 40'000}}, one{{Merge::none, 1, 2, 50}};
-    const Choice teams = choose_many(deep, cut, 32);
+    const Choice teams = choose_many(deep, cut, gpu, 32);
     EXPECT_EQ(teams.policy.merge, Merge::chains);
     EXPECT_TRUE(takes_bundles(teams.policy));
-    EXPECT_EQ(choose_many(flat, uncut, 32).policy.merge, Merge::none);
-    EXPECT_EQ(choose_many(tiny, one, 2).policy.merge, Merge::none);
-    EXPECT_NEAR(choose_many(deep, cut, 96).seconds, 3 * teams.seconds, 1e-9);
-    EXPECT_LT(choose_many(flat, uncut, 4).seconds, choose_many(flat, uncut, 32).seconds);
-    EXPECT_THROW(choose_many(flat, {}, 32), ValueError);
+    EXPECT_EQ(choose_many(flat, uncut, gpu, 32).policy.merge, Merge::none);
+    EXPECT_EQ(choose_many(tiny, one, gpu, 2).policy.merge, Merge::none);
+    EXPECT_NEAR(choose_many(deep, cut, gpu, 96).seconds, 3 * teams.seconds, 1e-9);
+    EXPECT_LT(choose_many(flat, uncut, gpu, 4).seconds, choose_many(flat, uncut, gpu, 32).seconds);
+    EXPECT_THROW(choose_many(flat, {}, gpu, 32), ValueError);
+    const Features shared = of(48'600, 614'860, 255);  // many nodes, which share tasks
+    EXPECT_EQ(
+        choose_many(shared, {{Merge::none, 1, 255, 48'600}, {Merge::chains, 32, 24, 10'052}}, gpu, 32).policy.merge,
+        Merge::chains);
 }
 
 }  // namespace

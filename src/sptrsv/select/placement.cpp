@@ -30,7 +30,7 @@ CostEstimate price_on_gpu(const Features& f, const std::vector<MergeEstimate>& e
 {
     const auto entries = static_cast<double>(f.nonzeros), value = static_cast<double>(work.value_bytes);
     const double alone = work.right_hand_sides == 1 ? choose(f, estimates, limits).seconds
-                                                    : choose_many(f, estimates, work.right_hand_sides).seconds;
+                                                    : choose_many(f, estimates, limits, work.right_hand_sides).seconds;
     return {fitted::gpu_prepare + entries * fitted::gpu_prepare_entry + f.levels * fitted::gpu_prepare_level +
                 copy_seconds(entries * (value + sizeof(index_t))),
             alone + 2 * copy_seconds(value * f.rows * work.right_hand_sides)};

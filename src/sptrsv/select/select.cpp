@@ -136,13 +136,21 @@ std::vector<Policy> schemes_for(const Features& f, const MergeEstimate& o, const
     return all;
 }
 
+// Tasks of a bundle: nodes share them where a level has more rows than 32 for each of the bundle's teams.
+double tasks_of_bundle(const Features& f, const MergeEstimate& o, int bundles, const Limits& limits)
+{
+    const int teams = limits.multiprocessors * bundle_warps / (most_team * bundles);
+    return std::min(static_cast<double>(o.tasks), static_cast<double>(o.levels) * teams + f.rows / cluster_rows);
+}
+
 // So many right-hand sides at once with an estimate's nodes: by teams where rows were merged.
-double predict_many(const Features& f, const MergeEstimate& o, index_t sides)
+double predict_many(const Features& f, const MergeEstimate& o, index_t sides, const Limits& limits)
 {
     const auto levels = static_cast<double>(o.levels);
     if (o.merge == Merge::none)
         return start + levels * many_level + static_cast<double>(f.nonzeros) * many_entry * static_cast<double>(sides);
-    return start + levels * bundle_level + static_cast<double>(o.tasks) * bundle_task * bundles_for(sides);
+    return start + levels * bundle_level +
+           tasks_of_bundle(f, o, bundles_for(sides), limits) * bundle_task * bundles_for(sides);
 }
 
 Policy scheme_for_many(const MergeEstimate& o)
@@ -357,13 +365,15 @@ Choice choose(const Features& features, const std::vector<MergeEstimate>& estima
     return best;
 }
 
-Choice choose_many(const Features& features, const std::vector<MergeEstimate>& estimates, index_t sides)
+Choice choose_many(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& limits,
+                   index_t sides)
 {
     require<ValueError>(!estimates.empty(), "nothing to choose from");
     const index_t at_once = std::min(sides, sides_at_once);
     Choice best;
     for (const MergeEstimate& o : estimates) {
-        const double seconds = predict_many(features, o, at_once) * static_cast<double>(ceil_div(sides, sides_at_once));
+        const double seconds =
+            predict_many(features, o, at_once, limits) * static_cast<double>(ceil_div(sides, sides_at_once));
         const Policy s = scheme_for_many(o);
         if (best.seconds == 0 || seconds < best.seconds)
             best = {s, seconds, concat(reason(features, o, s), ", for ", sides, " right-hand sides")};
@@ -471,11 +481,11 @@ Choice select_many(const Context& ctx, const Options& options, const Limits& lim
 {
     if (known.wide) {
         look_at_chains(ctx, limits, options.expected_calls, known);
-        const Choice there = choose_many(known.features, known.estimates, options.right_hand_sides);
+        const Choice there = choose_many(known.features, known.estimates, limits, options.right_hand_sides);
         if (!host_merge_pays(known.features, fewest_levels(known), there.seconds, options.expected_calls)) return there;
     }
     evaluate_merges(ctx, limits, options.expected_calls, known);
-    return choose_many(known.features, known.estimates, options.right_hand_sides);
+    return choose_many(known.features, known.estimates, limits, options.right_hand_sides);
 }
 
 }  // namespace

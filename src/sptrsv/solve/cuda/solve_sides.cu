@@ -271,8 +271,9 @@ __device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared
     }
 }
 
-//   grid: teams of each bundle in turn, as many as in all launches of a plan      x: every row of every side written once
-//   shared memory: 26 KB of double
+//   grid: teams of each bundle in turn, as many as in all launches of a plan
+//   x: every row of every side written once
+//   shared memory: 26 KB of doubles
 template <class V>
 __global__ void __launch_bounds__(threads_per_block, 2)
     solve_sides_kernel(TasksView<V> view, SharedView<V> shared, RhsView<V> all)
