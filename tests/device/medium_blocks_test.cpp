@@ -38,7 +38,8 @@ void take_and_give(int rounds)
 {
     std::vector<Block> blocks;
     for (int k = 0; k < rounds; ++k) {
-        blocks.push_back(take_marked(least_medium + static_cast<std::size_t>(k) * 70'001 % (most_medium - least_medium), k));
+        blocks.push_back(
+            take_marked(least_medium + static_cast<std::size_t>(k) * 70'001 % (most_medium - least_medium), k));
         EXPECT_EQ(reinterpret_cast<std::size_t>(blocks.back().data) % 64, 0u);
         if (k % 2 == 0) continue;
         give_marked(blocks.front());
