@@ -51,6 +51,7 @@ enum class MissingDiagonal {
 struct Options {
     Kind kind = Kind::ilu0;  ///< which pattern L and U have
     int level = 1;           ///< iluk: highest level of fill-in; 0 is ilu0
+    double most_fill = 0;    ///< iluk: a pattern of more than so many times the entries of A is an error; 0: any size
     /// ilut: entries below drop times the mean magnitude of their row in A are left out.
     double drop = 1e-3;
     /// ilut: a row of L, and one of U, has at most fill times half as many entries as the mean row of A, and one more:

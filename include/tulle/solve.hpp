@@ -100,6 +100,7 @@ struct Chebyshev {
 struct Incomplete {
     factor::Kind kind = factor::Kind::ilu0;  ///< ic0 for symmetric positive definite matrices
     int level = 1;                           ///< iluk: highest level of fill-in
+    double most_fill = 0;                    ///< iluk: factor::Options::most_fill
     double drop = 1e-3;                      ///< ilut: entries below drop times the mean of their row are left out
     double fill = 3;                         ///< ilut: limit of a row's entries, times half the mean row of A
     bool match = false;                      ///< rows matched to columns and scaled first; not for ic0
@@ -277,8 +278,9 @@ struct Choice {
     int restart = 0;                         ///< of gmres; 0: that of the recipe
     std::string why;                         ///< one sentence
     /// What setting up the next candidate and solving with it is expected to cost, in iterations of this one: where
-    /// more are expected to be left after an eighth of that, the next one goes on. 0: it goes on after a failure only.
+    /// more are expected to be left after next_look of them, the next one goes on. 0: it goes on after a failure only.
     offset_t next_cost = 0;
+    offset_t next_look = 20;  ///< iterations before the next candidate can take over
 };
 
 /// What is tried for a recipe, in this order: the next one where a preconditioner cannot be made, or a method fails or

@@ -60,6 +60,7 @@ constexpr double shift_growth = 4;
 void check_options(const Options& o)
 {
     require<ValueError>(o.level >= 0, [&] { return concat("the level of fill-in is ", o.level, ", below zero"); });
+    require<ValueError>(o.most_fill >= 0, [&] { return concat("most_fill is ", o.most_fill, ", below zero"); });
     require<ValueError>(o.drop >= 0, [&] { return concat("drop is ", o.drop, ", not a number from zero on"); });
     require<ValueError>(o.fill >= 0 && o.fill <= 1e6,
                         [&] { return concat("fill is ", o.fill, ", not a number from 0 to 1e6"); });

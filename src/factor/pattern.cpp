@@ -251,8 +251,10 @@ struct GrowingPattern {
     GrowableArray<T> known;
 };
 
-Pattern pattern_of_levels(const CpuQueue& q, const SortedRows& a, int most)
+// ValueError where `most_fill` is given and the pattern outgrows it.
+Pattern pattern_of_levels(const CpuQueue& q, const SortedRows& a, int most, double most_fill)
 {
+    const double room = most_fill > 0 ? most_fill * static_cast<double>(a.begin[a.rows]) : 0;
     GrowingPattern<int> p(q, a);
     RowList<int> row(q, a.rows);
     for (index_t i = 0; i < a.rows; ++i) {
@@ -269,6 +271,10 @@ Pattern pattern_of_levels(const CpuQueue& q, const SortedRows& a, int most)
         }
         for (index_t j = row.first(); j != row.end(); j = row.next(j)) p.push(i, j, row.source(j), row.known(j));
         p.end_row(i);
+        require<ValueError>(
+            room == 0 || static_cast<double>(p.col.size()) <= room,
+            [&] { return concat("factors of level ", most, " have more than ", most_fill, " times the entries of A"); },
+            "use ilu0, or a larger most_fill");
     }
     return p.take(a.rows);
 }
@@ -390,7 +396,7 @@ Pattern find_pattern(const CpuQueue& q, const CsrView<V>& a, const Options& opti
     const SortedRows rows = sort_rows_of(q, a);
     Buffer<offset_t> place = check_rows(q, rows, options.missing_diagonal);
     switch (options.kind) {
-    case Kind::iluk: return pattern_of_levels(q, rows, options.level);
+    case Kind::iluk: return pattern_of_levels(q, rows, options.level, options.most_fill);
     case Kind::ilut: return ThresholdPattern<V>(q, rows, a.value, options).find();
     case Kind::ic0: return pattern_of_matrix(q, rows, std::move(place), true);
     case Kind::ilu0: break;

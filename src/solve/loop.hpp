@@ -294,7 +294,7 @@ private:
             return static_cast<double>(done) > part * static_cast<double>(most);
         };
         return (done >= early_look && exceeds(stop().iterations - began_at_)) ||
-               (cost > 0 && done >= cost / looks_in_cost && exceeds(done + cost));
+               (cost > 0 && done >= s_.choice().next_look && exceeds(done + cost));
     }
 
     void see(double norm)
@@ -331,10 +331,9 @@ private:
     }
 
     static constexpr int most_attempts = 2;
-    static constexpr int most_futile = 10;        // beginnings after a halt that did not lead to a better x
-    static constexpr offset_t early_look = 500;   // iterations before a candidate can be given up
-    static constexpr offset_t least_told = 16;    // iterations between check points: each is a product
-    static constexpr offset_t looks_in_cost = 8;  // part of the next one's cost before it can take over
+    static constexpr int most_futile = 10;       // beginnings after a halt that did not lead to a better x
+    static constexpr offset_t early_look = 500;  // iterations before a candidate can be given up
+    static constexpr offset_t least_told = 16;   // iterations between check points: each is a product
 
     State& s_;
     Input b_;

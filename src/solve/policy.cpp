@@ -166,6 +166,16 @@ constexpr index_t least_multigrid = 1000;
 constexpr index_t small_system = 20'000, large_system = 300'000;
 constexpr offset_t multigrid_cost = 160, multigrid_cost_small = 800;
 
+// Factors with fill-in, in reverse Cuthill-McKee order: what they cost, in iterations with IC(0) of short rows or
+// ILU(0), and the iterations before the fall of the residual tells how many are left (docs/design/solve.md, "What comes
+// first").
+constexpr Incomplete filled_factors{.kind = factor::Kind::iluk,
+                                    .level = 1,
+                                    .most_fill = 4,
+                                    .order = factor::Order::rcm};
+constexpr offset_t filled_cost = 100, filled_look = 40, filled_cost_general = 64, filled_look_general = 20;
+constexpr offset_t short_rows = 8;
+
 // Factors of unknowns that come in no order are weak: where most values are far from the diagonal, reverse
 // Cuthill-McKee order took a third to two thirds of the iterations (docs/design/solve.md, "What comes first").
 constexpr double scattered = 0.5;
@@ -235,6 +245,20 @@ bool begins_with_multigrid(const Features& f, const Recipe& recipe)
     return f.rows >= large_system && is_diffusion(f);
 }
 
+// After the first candidate, whose factors have no fill-in. What comes next is priced as before. cost 0: after a
+// failure.
+void add_filled(std::vector<Choice>& all, offset_t cost, offset_t look)
+{
+    Choice filled = all.front();
+    filled.preconditioner = filled_factors;
+    filled.why = "factors with fill-in, where the first were too weak";
+    all.front().next_cost = cost;
+    all.front().next_look = look;
+    if (cost > 0)
+        all.front().why += concat(", factors with fill-in where more than ", cost, " iterations are expected");
+    all.insert(all.begin() + 1, std::move(filled));
+}
+
 std::vector<Choice> for_positive_definite(const Features& f, const Recipe& recipe)
 {
     const Preconditioner multigrid = f.rows >= least_multigrid ? Preconditioner(Amg{}) : Preconditioner(Jacobi{});
@@ -248,9 +272,12 @@ std::vector<Choice> for_positive_definite(const Features& f, const Recipe& recip
     all.front().why = "more iterations were expected than multigrid is worth";
     if (is_diffusion(f) && f.rows >= least_multigrid) {
         cheap.next_cost = f.rows < small_system ? multigrid_cost_small : multigrid_cost;
+        cheap.next_look = cheap.next_cost / 8;
         cheap.why += concat(", multigrid where more than ", cheap.next_cost, " iterations are expected");
     } else all.erase(all.begin() + 1);  // tried to its end
     all.insert(all.begin(), std::move(cheap));
+    if (f.rows >= least_multigrid && f.rows < small_system && f.nonzeros <= short_rows * f.rows)
+        add_filled(all, filled_cost, filled_look);
     return all;
 }
 
@@ -266,9 +293,12 @@ std::vector<Choice> for_general(const Features& f)
         return {{Method::bicgstab, matched_factors, 0,
                  "not symmetric, zeros on the diagonal: rows are matched to columns"}};
     const Incomplete factors{.order = order_for(f)};
-    return {{Method::bicgstab, factors, 0, "not symmetric"},
-            {Method::gmres, factors, 0, "not symmetric, bicgstab failed"},
-            {Method::gmres, matched_factors, 0, "factors with fill-in, rows matched to columns"}};
+    std::vector<Choice> all{{Method::bicgstab, factors, 0, "not symmetric"},
+                            {Method::gmres, factors, 0, "not symmetric, bicgstab failed"},
+                            {Method::gmres, matched_factors, 0, "factors with fill-in, rows matched to columns"}};
+    if (f.backend == Backend::cpu && f.rows >= least_multigrid)
+        add_filled(all, factors.order == factor::Order::rcm ? filled_cost_general : 0, filled_look_general);
+    return all;
 }
 
 // Each method once, with the preconditioner that the recipe names.

@@ -242,6 +242,7 @@ std::unique_ptr<PreconditionerPlan<V>> make_incomplete(const Context& ctx, const
 {
     const factor::Options options{.kind = p.kind,
                                   .level = p.level,
+                                  .most_fill = p.most_fill,
                                   .drop = p.drop,
                                   .fill = p.fill,
                                   .order = p.order,

@@ -805,8 +805,10 @@ TEST(Solve, PricesTheSetupOfMultigrid)
     const auto name = [](const Choice& c) { return to_text(c.preconditioner); };
     Features f{.rows = 10'000, .nonzeros = 50'000, .symmetric = true, .positive_values = 10'000};
     EXPECT_EQ(name(choose(f, {})), "ic0");
-    EXPECT_EQ(name(candidates(f, {}).at(1)), "amg");
-    EXPECT_EQ(choose(f, {}).next_cost, 800);
+    EXPECT_EQ(name(candidates(f, {}).at(1)), "iluk:1+rcm");
+    EXPECT_EQ(name(candidates(f, {}).at(2)), "amg");
+    EXPECT_EQ(choose(f, {}).next_cost, 100);
+    EXPECT_EQ(candidates(f, {}).at(1).next_cost, 800);
     EXPECT_EQ(choose(f, {.preconditioner = Jacobi{}}).next_cost, 0);
     f.positive_values = f.rows = 30'000;
     f.nonzeros = 150'000;
@@ -839,6 +841,9 @@ TEST(Solve, FactorsOfScatteredUnknownsAreOrdered)
     EXPECT_EQ(name(choose(f, {})), "ic0+rcm");
     f.symmetric = false;
     EXPECT_EQ(name(choose(f, {})), "ilu0+rcm");
+    EXPECT_EQ(choose(f, {}).next_cost, 64);
+    EXPECT_EQ(name(candidates(f, {}).at(1)), "iluk:1+rcm");
+    EXPECT_EQ(candidates(f, {}).at(1).next_cost, 0);
     EXPECT_EQ(name(choose(f, {.method = Method::gmres})), "ilu0");
     for (const Features& other : {Features{.rows = 900, .nonzeros = 5000, .spread = 0.6},
                                   Features{.rows = 2000, .nonzeros = 10'000, .spread = 0.4},
@@ -863,6 +868,33 @@ TEST(Solve, FactorsOfScatteredUnknownsAreOrdered)
 
 // Many iterations are expected after the first twenty: multigrid goes on from the x that was reached, and later solves
 // begin with it.
+TEST(Solve, FillInHasALimit)
+{
+    const Context c = Context::cpu(1);
+    const HostCsr<double> a = grid<double>(8);
+    Incomplete p{.kind = factor::Kind::iluk, .most_fill = 1.1};
+    EXPECT_THROW(Plan<double>::make(c, a.view(), {.preconditioner = p}), ValueError);
+    p.most_fill = 2;
+    EXPECT_TRUE(solve_with<double>(c, a, right_side(a), {.preconditioner = p}).report.converged());
+    p.most_fill = -1;
+    EXPECT_THROW(Plan<double>::make(c, a.view(), {.preconditioner = p}), ValueError);
+}
+
+// Weak factors of short rows: after 40 iterations those with fill-in go on.
+TEST(Solve, FillInTakesOverWhereManyIterationsAreExpected)
+{
+    const Context c = Context::cpu(1);
+    const Csr<double> a = io::generate<double>(c, "stencil5:130");
+    const std::vector<double> b(static_cast<std::size_t>(a.rows), 1);
+    std::vector<double> x(b.size());
+    auto plan = Plan<double>::make(c, a.view(), {.stop = {.relative = 1e-12}});
+    const Report r = plan.solve(b, x);
+    EXPECT_TRUE(r.converged()) << r.text();
+    EXPECT_NE(r.note.find("cg with ic0: too slow after 40 iterations, went on with cg and iluk:1+rcm"),
+              std::string::npos)
+        << r.text();
+}
+
 TEST(Solve, MultigridTakesOverWhereManyIterationsAreExpected)
 {
     const Context c = Context::cpu(1);
