@@ -157,8 +157,8 @@ template <class V>
 void AmgPlan<V>::update_values()
 {
     State& s = *state_;
-    require<ValueError>(s.new_values == NewValues::possible, "the plan was made for NewValues::never",
-                        "make it for NewValues::possible");
+    require<ValueError>(s.new_values == NewValues::possible, "the plan was made without room for new values",
+                        "make it for new values (new_values)");
     s.usable = false;
     for (std::size_t n = 0; n < s.level.size(); ++n) {
         AmgLevelData<V>& l = *s.level[n];

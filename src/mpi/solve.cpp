@@ -208,8 +208,8 @@ void SolvePlan<V>::update_values()
 {
     State& s = *state_;
     const DistCsr<V>& a = s.system->a;
-    require<ValueError>(s.new_values == NewValues::possible, "the plan was made for NewValues::never",
-                        "give SolveOptions::new_values");
+    require<ValueError>(s.new_values == NewValues::possible, "the plan was made without room for new values",
+                        "make it for new values (new_values of its options)");
     const double begin = trace::now();
     s.usable = false;
     a.cluster().together("solve setup", [&] {

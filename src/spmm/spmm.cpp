@@ -233,7 +233,7 @@ std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& given, co
     else if (wants_cost(s->features, s->limits) && (s->features.tensor || !options.piece)) consider_orders(*s);
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->features, s->limits);
     require<ValueError>(options.piece || !options.lanes, "lanes are given without a length of segments",
-                        "give Options::piece too; 0: whole rows");
+                        "give the length of segments too (piece); 0: whole rows");
     if (options.piece && !options.force) take_piece(*s, *options.piece);
     s->rule = rule_of(*s);
     prepare(*s);
