@@ -246,7 +246,7 @@ inline void check_no_new_values(const mpi::Cluster& cluster, const char* sentenc
     expect(!distributed || cluster.sum(static_cast<mpi::global_t>(once.bytes())) * 4 <
                                cluster.sum(static_cast<mpi::global_t>(plan.bytes())) * 3,
            concat("without new values a plan holds ", once.bytes(), " of ", plan.bytes(), " bytes"));
-    const std::string never = "the plan was made for NewValues::never";
+    const std::string never = "the plan was made without room for new values";
     expect(thrown_by([&] { once.update_values(); }) == never, "new values are not refused");
     auto system =
         mpi::SolvePlan<double>::make(a, {.preconditioner = solve::Amg{}, .new_values = mpi::NewValues::never});
