@@ -54,7 +54,7 @@ TEST_P(AttentionOn, IsTheSoftmaxOfTheScoresTimesV)
                 const std::string what = name_of<V>() + " to " + name_of<C>() + ", " + std::to_string(depth) + " and " +
                                          std::to_string(width) + " columns, " + to_text(policy) +
                                          (scaled ? ", scaled" : "");
-                if (!is_drawn(what, 5)) continue;
+                if (!is_drawn(what, 3)) continue;
                 SCOPED_TRACE(what);
                 const Form form{turn % 5 == 1 ? Layout::col_major : Layout::row_major, turn % 2 * 4,
                                 turn % 3 == 2 ? 61u : 64u};

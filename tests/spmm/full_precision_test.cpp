@@ -90,19 +90,19 @@ TEST_P(SpmmFullPrecisionOn, KeepTheBitsOfSingleProducts)
 }
 
 // A panel whose columns several clusters share, twice: their counters are ready again. A plan for fewer columns of B
-// than there are has room for some of them at a time.
+// than there are has room for some of them at a time. Sums of more than eight clusters are added up in rounds.
 TEST_P(SpmmFullPrecisionOn, ShareLongRowsAmongClusters)
 {
     if (!on_gpu()) GTEST_SKIP() << "the kernel is for GPUs";
     const auto c = ctx();
-    const auto in_double = matrix_where<double>(70, 300, Values::integers, 5,
+    const auto in_double = matrix_where<double>(70, 600, Values::integers, 5,
                                                 [](index_t i, index_t j) { return below(hash_of(3, i, j), 2) != 0; });
     for_floats_and_doubles([&](auto v) {
         using V = decltype(v);
         const auto a = in_type<V>(in_double);
         const auto there = to_device(c, a.view());
-        const auto b = dense<V>(300, 40, Values::integers, 3), before = dense<V>(70, 40, Values::integers, 4);
-        for (const auto& [parts, clusters, n] : {std::tuple{2, 8, 40}, std::tuple{8, 2, 12}}) {
+        const auto b = dense<V>(600, 40, Values::integers, 3), before = dense<V>(70, 40, Values::integers, 4);
+        for (const auto& [parts, clusters, n] : {std::tuple{2, 16, 40}, std::tuple{8, 2, 12}}) {
             if (!is_drawn(name_of<V>() + std::to_string(parts), 1)) continue;
             const auto plan = Plan<V>::make(c, there.view(), {.n = n, .force = whole(32, parts, clusters)});
             Lent<V> b_there(c, b, {}), first(c, before, {}), second(c, before, {});
