@@ -135,13 +135,14 @@ void take_piece(State& s, int piece)
 // Sums, of each column, that blocks of panels leave for each other, and counters of those that have.
 struct PanelRoom {
     offset_t sums = 0, counters = 0;
+
+    static PanelRoom of(const Policy& policy, offset_t panels, offset_t slots, index_t columns)
+    {
+        if (policy.kernel == Kernel::panels) return {slots * panel_rows, slots * (columns / narrowest_panel)};
+        if (policy.clusters == 1) return {};
+        return {panels * policy.clusters * panel_rows, panels * policy.parts * (columns / policy.width)};
+    }
 };
-PanelRoom room_of(const Policy& policy, offset_t panels, offset_t slots, index_t columns)
-{
-    if (policy.kernel == Kernel::panels) return {slots * panel_rows, slots * (columns / narrowest_panel)};
-    if (policy.clusters == 1) return {};
-    return {panels * policy.clusters * panel_rows, panels * policy.parts * (columns / policy.width)};
-}
 
 // What only a GPU needs: panels, lines of rows, and room for the sums of pieces.
 template <class State, class V>
@@ -158,8 +159,8 @@ void prepare_on_gpu(const CudaQueue& q, State& s, Workspace<V>& work)
         work.panels = prepare_panels(q, s.ctx.host(), a, std::move(s.order.row),
                                      ceil_div(units_per_multiprocessor * s.limits.multiprocessors, tiles_across));
         columns = round_up(columns, index_t{widest_panel});
-        const PanelRoom room =
-            room_of(s.choice.policy, ceil_div(offset_t{a.rows}, offset_t{panel_rows}), work.panels.slots, columns);
+        const PanelRoom room = PanelRoom::of(s.choice.policy, ceil_div(offset_t{a.rows}, offset_t{panel_rows}),
+                                             work.panels.slots, columns);
         sums = room.sums;
         work.arrived = Buffer<int>(q, room.counters);
         fill_zero(q, work.arrived.data(), work.arrived.size());
