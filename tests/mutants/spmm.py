@@ -39,7 +39,6 @@ MUTANTS = [
     spmm("dense: another block's share", "src/spmm/cuda/multiply_dense.cu", "const int number = part * share + i;\n        use(number", "const int number = i;\n        use(number", filter="*SplitDense*/cuda*"),
     spmm("dense: the first of several clusters to come adds up", "src/spmm/cuda/multiply_dense.cu", "is_last[0] = arrive(arrived) == blocks - 1;", "is_last[0] = arrive(arrived) == 0;", filter=CLUSTERS),
     spmm("dense: clusters are counted on from the run before", "src/spmm/cuda/multiply_dense.cu", "if (is_last[0]) *arrived = 0;", "if (is_last[0] && arrived == nullptr) *arrived = 0;", filter=CLUSTERS),
-    spmm("dense: a cluster is counted in before its sums are there", "src/spmm/cuda/multiply_dense.cu", "    TULLE_SHARED(int, is_last, 1);\n    __syncthreads();\n", "    TULLE_SHARED(int, is_last, 1);\n", filter=CLUSTERS, seeds=[1, 2, 3], build="sim-tsan"),
     spmm("dense: all clusters have the columns of the first", "src/spmm/cuda/multiply_dense.cu", "split = blockIdx.x & ((1u << splits_shift) - 1),", "split = blockIdx.x & ((1u << shift) - 1),", filter=CLUSTERS),
     spmm("dense: every stage has the rows of B of the first", "src/spmm/cuda/panels.cuh", "return ask_in_order(source.row(first, 0), to);", "return ask_in_order(source.row(0, 0), to);", filter="*SplitDense*/cuda*"),
     spmm("dense: tiles of a stage in the wrong order", "src/spmm/cuda/panels.cuh", "from + i * slabs * 32);", "from + i * 32);", filter="*SplitDense*/cuda*"),
