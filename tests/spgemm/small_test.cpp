@@ -137,7 +137,7 @@ TEST_P(SpgemmSmallOn, LeavesSmallBudgetsToThePhases)
     const std::size_t before = memory.budget(Space::device), live = memory.live(Space::device);
     memory.reset_peak();
     const auto free = host_of(c, multiply(c, there.view(), there.view()));
-    EXPECT_GT(memory.peak(Space::device) - live, small::room_bytes({300, 300, 300, 1800, 1800}, sizeof(double)) / 2);
+    EXPECT_GT(memory.peak(Space::device) - live, 600'000u) << "rows out of order take more than the budget below";
     memory.budget(Space::device, live + 600'000);
     const auto tight = host_of(c, multiply(c, there.view(), there.view()));
     memory.budget(Space::device, before);

@@ -7,6 +7,7 @@
 // adds the parts up in their order: the same bits every time.
 #include "base/constant.hpp"
 #include "base/math.hpp"
+#include "device/cuda/comes_last.cuh"
 #include "sddmm/cuda/running.cuh"
 
 namespace tulle::inline TULLE_ABI::sddmm {
@@ -144,29 +145,6 @@ __device__ inline void put_row(const Attention<V, C>& o, index_t row, bool empty
 }
 
 // ---- long rows ----
-
-template <int Team>
-__device__ inline unsigned lanes_of_team()
-{
-    return (0xffffffffu >> (32 - Team)) << (threadIdx.x % 32 / Team * Team);
-}
-
-// Counts a team in, which has left its part. True for the last of so many to come: it sees what all have left, and the
-// counter is ready for the next run.
-template <int Team>
-__device__ inline bool comes_last(int* arrived, int pieces)
-{
-    const unsigned team = lanes_of_team<Team>();
-    __syncwarp(team);
-    int before = 0;
-    if (threadIdx.x % Team == 0) {
-        before = arrive(arrived);
-        if (before == pieces - 1) *arrived = 0;
-    }
-    before = __shfl_sync(team, before, 0, Team);
-    __syncwarp(team);
-    return before == pieces - 1;
-}
 
 // Where a lane leaves a run of its sums, of piece 0; null beyond the last column.
 template <int Team, class S>

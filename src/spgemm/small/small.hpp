@@ -37,11 +37,6 @@ constexpr offset_t first_room(const Features& t)
     return std::min({offset_t{t.rows} * t.cols, std::max(least, spread * expected_products(t)), most});
 }
 
-constexpr std::size_t room_bytes(const Features& t, std::size_t value_bytes)
-{
-    return static_cast<std::size_t>(first_room(t)) * (sizeof(index_t) + value_bytes);
-}
-
 struct RowPlace {
     index_t begin, count;
 };

@@ -14,6 +14,7 @@
 
 #include "base/constant.hpp"
 #include "base/math.hpp"
+#include "device/cuda/comes_last.cuh"
 
 namespace tulle::inline TULLE_ABI::spmm {
 namespace {
@@ -210,23 +211,6 @@ __device__ inline void walk_line(const CsrView<V>& a, const RowLine line, const 
             }
         } while (k < stop);
     } while (k < count);
-}
-
-// Counts a slice in, which has left its sums. True for the last of so many to come: it sees what all have left, and the
-// counter is ready for the next run.
-template <int Lanes>
-__device__ inline bool comes_last(int* arrived, int slices)
-{
-    const unsigned lane = threadIdx.x % 32, mine = (0xffffffffu >> (32 - Lanes)) << (lane / Lanes * Lanes);
-    __syncwarp(mine);
-    int before = 0;
-    if (lane % Lanes == 0) {
-        before = arrive(arrived);
-        if (before == slices - 1) *arrived = 0;
-    }
-    before = __shfl_sync(mine, before, 0, Lanes);
-    __syncwarp(mine);
-    return before == slices - 1;
 }
 
 // Adds up the sums that the pieces of a row have left: as many are asked for at once as there are, and registers.
