@@ -15,7 +15,6 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -96,7 +95,6 @@ private:
     void admit(const Place& place, std::size_t bytes);
     void forget(Space space, std::size_t bytes) noexcept;
 
-    mutable std::mutex mutex_;
     std::shared_ptr<void> kept_;
     std::array<Count, 3> counts_{};
     std::int64_t allocations_ = 0, blocks_ = 0;

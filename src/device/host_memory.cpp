@@ -18,6 +18,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "device/fork_locks.hpp"
 #include "device/medium_blocks.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
@@ -31,7 +32,6 @@ constexpr std::size_t left_to_others =
     32;  // one part in so many: MemAvailable is an estimate, and small blocks are not looked at
 constexpr std::size_t samples = 64;  // pages of a block that are looked at
 
-std::mutex mutex;                          // of the folder and the blocks
 std::atomic<std::size_t> small_bytes = 0;  // allocated in small blocks since the limits were read
 
 // Never destroyed: buffers may be released after everything else at the end of a program.
@@ -211,21 +211,21 @@ void require_room_locked(const std::string& what, std::size_t bytes)
 
 Room available()
 {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fork_safe_mutex(Guards::blocks));
     return available_locked();
 }
 
 void require_room(const std::string& what, std::size_t bytes)
 {
     if (bytes < large_block) return;
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fork_safe_mutex(Guards::blocks));
     require_room_locked(what, bytes);
 }
 
 void* allocate(std::size_t bytes, std::size_t alignment)
 {
     if (bytes < large_block && small_bytes.fetch_add(bytes) + bytes < large_block) return take(bytes, alignment);
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fork_safe_mutex(Guards::blocks));
     require_room_locked("host memory", bytes);
     void* data = take(bytes, alignment);
     if (data && bytes >= large_block) large_blocks().emplace(data, bytes);
@@ -235,7 +235,7 @@ void* allocate(std::size_t bytes, std::size_t alignment)
 void release(void* data, std::size_t bytes) noexcept
 {
     if (bytes >= large_block) {
-        const std::lock_guard lock(mutex);
+        const std::lock_guard lock(fork_safe_mutex(Guards::blocks));
         large_blocks().erase(data);
     }
     if (is_medium(bytes)) give_medium(data, bytes);
@@ -244,7 +244,7 @@ void release(void* data, std::size_t bytes) noexcept
 
 void read_limits_below(const std::string& where)
 {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fork_safe_mutex(Guards::blocks));
     folder() = where;
 }
 

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "base/math.hpp"
+#include "device/fork_locks.hpp"
 
 #ifdef __has_feature
 #define TULLE_HAS_FEATURE(x) __has_feature(x)
@@ -63,7 +64,6 @@ struct Chunk {
 };
 static_assert(sizeof(Chunk) <= unit);
 
-std::mutex chunks_mutex;
 Chunk* chunks = nullptr;
 std::size_t served = 0;
 
@@ -122,7 +122,7 @@ bool is_medium(std::size_t bytes) { return !sanitized && bytes >= least_medium &
 // Arrays do not all begin at the same line of a page: the same entries of several would share few lines of the cache.
 void* take_medium(std::size_t bytes)
 {
-    const std::lock_guard lock(chunks_mutex);
+    const std::lock_guard lock(fork_safe_mutex(Guards::chunks));
     const std::size_t shift = served++ * 5 % lines_of_unit * line_bytes, count = ceil_div(shift + bytes, unit);
     for (Chunk* c = chunks; c; c = c->next)
         if (void* data = take_from(*c, count, shift)) return data;
@@ -132,7 +132,7 @@ void* take_medium(std::size_t bytes)
 
 void give_medium(void* data, std::size_t bytes) noexcept
 {
-    const std::lock_guard lock(chunks_mutex);
+    const std::lock_guard lock(fork_safe_mutex(Guards::chunks));
     const std::size_t inside = address_of(data) % chunk_bytes, count = ceil_div(inside % unit + bytes, unit);
     auto* const chunk = reinterpret_cast<Chunk*>(static_cast<std::byte*>(data) - inside);
     chunk->flip(inside / unit, count);
@@ -142,7 +142,7 @@ void give_medium(void* data, std::size_t bytes) noexcept
 
 std::size_t bytes_of_chunks()
 {
-    const std::lock_guard lock(chunks_mutex);
+    const std::lock_guard lock(fork_safe_mutex(Guards::chunks));
     std::size_t bytes = 0;
     for (const Chunk* c = chunks; c; c = c->next) bytes += chunk_bytes;
     return bytes;

@@ -5,11 +5,13 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <mutex>
 #include <string>
 #include <utility>
 
 #include "base/math.hpp"
 #include "device/cuda_memory.hpp"
+#include "device/fork_locks.hpp"
 #include "device/host_memory.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
@@ -20,6 +22,9 @@ namespace {
 
 constexpr std::size_t cache_line = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+// One for all resources: a resource is counted in for a few nanoseconds, and a fork must find it free.
+std::mutex& counts_mutex() { return host::fork_safe_mutex(host::Guards::counts); }
 
 std::string name_of(const Place& place)
 {
@@ -107,7 +112,7 @@ void Memory::release(const Place& place, void* data, std::size_t bytes) noexcept
 // Counts the bytes before they are taken, so that several threads together stay inside the budget.
 void Memory::admit(const Place& place, std::size_t bytes)
 {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(counts_mutex());
     ++allocations_;
     if (fail_at_ >= 0) {
         const bool now = fail_at_ == 0;
@@ -129,62 +134,62 @@ void Memory::admit(const Place& place, std::size_t bytes)
 
 void Memory::forget(Space space, std::size_t bytes) noexcept
 {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(counts_mutex());
     count(space).live -= bytes;
     --blocks_;
 }
 
 void Memory::budget(Space space, std::size_t bytes)
 {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(counts_mutex());
     count(space).budget = bytes;
 }
 
 std::size_t Memory::budget(Space space) const
 {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(counts_mutex());
     return count(space).budget;
 }
 
 std::size_t Memory::live(Space space) const
 {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(counts_mutex());
     return count(space).live;
 }
 
 std::size_t Memory::peak(Space space) const
 {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(counts_mutex());
     return count(space).peak;
 }
 
 void Memory::reset_peak()
 {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(counts_mutex());
     for (Count& c : counts_) c.peak = c.live;
 }
 
 std::int64_t Memory::allocations() const
 {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(counts_mutex());
     return allocations_;
 }
 
 std::int64_t Memory::live_blocks() const
 {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(counts_mutex());
     return blocks_;
 }
 
 void Memory::keep(std::shared_ptr<void> thing)
 {
-    const std::lock_guard lock(mutex_);
-    kept_ = std::move(thing);
+    const std::lock_guard lock(counts_mutex());
+    kept_.swap(thing);  // what was kept goes without the lock
 }
 
 void Memory::fail_at(std::int64_t n, Fail how)
 {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(counts_mutex());
     fail_at_ = n;
     fail_ = how;
 }

@@ -29,7 +29,8 @@ constexpr MergePoint merge_point(const offset_t* row_begin, offset_t rows, offse
 }
 
 // Its row on the host, where offsets may be anything: no sum of theirs overflows.
-constexpr offset_t merge_row(const offset_t* row_begin, offset_t rows, offset_t nonzeros, offset_t steps)
+template <class Offset>
+constexpr offset_t merge_row(const Offset* row_begin, offset_t rows, offset_t nonzeros, offset_t steps)
 {
     offset_t low = steps > nonzeros ? steps - nonzeros : 0;
     offset_t high = steps < rows ? steps : rows;

@@ -181,6 +181,12 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned)
     return cudaSuccess;
 }
 
+// Chance decides all the same which stream goes on.
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int)
+{
+    return cudaStreamCreateWithFlags(stream, flags);
+}
+
 // What is on it still runs, when somebody waits for something.
 cudaError_t cudaStreamDestroy(cudaStream_t handle)
 {

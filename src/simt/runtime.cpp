@@ -10,6 +10,7 @@
 #include "base/compute.hpp"
 #include "simt/fault.hpp"
 #include "simt/machine.hpp"
+#include "simt/observer.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 
 thread_local std::string why_last_call_failed;
 thread_local cudaError_t last_error = cudaSuccess;
+void (*launch_observer)(const Launch& launch) = nullptr;
 
 std::uint64_t number_from(const char* name, std::uint64_t otherwise)
 {
@@ -300,6 +302,8 @@ void Runtime::run_launch(CUstream_st& stream, Launch& launch)
 
 // ---- launches and tasks ----
 
+void observe_launches(void (*observer)(const Launch& launch)) { launch_observer = observer; }
+
 cudaError_t enqueue_launch(CUstream_st* handle, Launch launch)
 {
     Runtime& runtime = Runtime::get();
@@ -322,6 +326,7 @@ cudaError_t enqueue_launch(CUstream_st* handle, Launch launch)
     if (launch.early && runtime.config.compute < 90)
         return fail(cudaErrorInvalidConfiguration,
                     concat(name_of(launch), ": this GPU begins no kernel before the one ahead of it has ended"));
+    if (launch_observer) launch_observer(launch);
     auto kept = std::make_shared<Launch>(std::move(launch));
     runtime.enqueue(*stream, {.body = [&runtime, stream, kept] { runtime.run_launch(*stream, *kept); },
                               .after = {},

@@ -149,8 +149,8 @@ private:
         return std::bit_cast<double>(std::max(std::bit_cast<std::int64_t>(v[0]), std::bit_cast<std::int64_t>(v[1])));
     }
 
-    // Rounds by the addition of a large number; two independent sums of pairs for every bin, in registers. The last bin
-    // needs no remainder: units are counted in the bits of the rounded numbers. Returns the largest absolute value.
+    // Rounds by the addition of a large number; four independent sums of pairs for every bin, in registers. The last
+    // bin needs no remainder: units are counted in the bits of the rounded numbers. Returns the largest absolute value.
     struct Parts {
         double high = 0, middle = 0;
         std::int64_t low = 0;  // units
@@ -159,6 +159,14 @@ private:
         Pair high{}, middle{};
         Counts low{};
         Pair most{};
+
+        void add(const Sums& other)
+        {
+            high += other.high;
+            middle += other.middle;
+            low += other.low;
+            most = larger(most, other.most);
+        }
     };
     template <class Two, class One>
     double split(int n, Parts& part, const Two& two, const One& one) const
@@ -174,18 +182,22 @@ private:
             s.low += reinterpret_cast<Counts>((rest - b) + big2);
             s.most = larger(s.most, v);
         };
-        Sums s, t;
+        Sums s, t, u, w;
         int i = 0;
-        for (; i + 4 <= n; i += 4) {
+        for (; i + 8 <= n; i += 8) {
             add_pair(two(i), s);
             add_pair(two(i + 2), t);
+            add_pair(two(i + 4), u);
+            add_pair(two(i + 6), w);
         }
         const int rest = n - i;
         for (; i < n; ++i) add_pair(one(i), s);
-        const Pair high = s.high + t.high, middle = s.middle + t.middle;
-        const Counts low = s.low + t.low - none_of * static_cast<std::uint64_t>((n - rest) / 2 + rest);
-        part = {high[0] + high[1], middle[0] + middle[1], static_cast<std::int64_t>(low[0] + low[1])};
-        return larger_of(larger(s.most, t.most));
+        s.add(t);
+        s.add(u);
+        s.add(w);
+        const Counts low = s.low - none_of * static_cast<std::uint64_t>((n - rest) / 2 + rest);
+        part = {s.high[0] + s.high[1], s.middle[0] + s.middle[1], static_cast<std::int64_t>(low[0] + low[1])};
+        return larger_of(s.most);
     }
     void add_parts(const Parts& part)
     {

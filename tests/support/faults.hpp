@@ -17,13 +17,13 @@ namespace tulle::test {
 template <class Work>
 void expect_clean_failures(const Context& ctx, Work&& work)
 {
+    constexpr unsigned one_of = simt::under_tsan ? 8 : simt::under_asan ? 4 : 1;
     Memory& memory = ctx.memory();
     for (const auto how : {Memory::Fail::once, Memory::Fail::for_ever}) {
         bool done = false;
         for (int n = 0; !done; ++n) {
             ASSERT_LT(n, 500);
-            if (n > 0 && !is_drawn("allocation " + std::to_string(n), simt::under_tsan ? 4 : simt::under_asan ? 2 : 1))
-                continue;
+            if (n > 0 && !is_drawn_by_seed("allocation " + std::to_string(n), one_of)) continue;
             const auto blocks = memory.live_blocks();
             memory.fail_at(n, how);
             try {
