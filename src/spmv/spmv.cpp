@@ -243,22 +243,26 @@ bool makes_dots(const Policy& p, Backend backend, bool mixed)
 // A plan runs many times in a row, with threads that are awake: a smaller share of work than usual is worth one.
 constexpr offset_t times_sooner = 6;
 
-// On a CPU whose costs may be measured, kernels are tried on parts of the matrix before one is kept.
+// On a CPU whose costs may be measured, kernels are tried on parts of the matrix before one is kept. Slices have to be
+// better than rows there, whatever the costs of other matrices say.
 template <class State>
 void choose_by_trial(State& s)
 {
     using Sum = std::remove_cvref_t<decltype(*s.work.carry.data())>;
-    const Kernel kernel = s.choice.policy.kernel;
+    Policy without = s.choice.policy;
+    if (without.kernel == Kernel::sell && has_avx2())
+        without = {Kernel::rows, lanes_on_cpu(s.features.row, s.limits.costs), without.copy};
     if (!s.features.reused || s.limits.backend != Backend::cpu || s.ctx.is_deterministic() ||
-        (kernel != Kernel::rows && kernel != Kernel::split))
+        (without.kernel != Kernel::rows && without.kernel != Kernel::split))
         return;
     const trace::Phase phase{"try"};
     s.ctx.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CpuQueue>) {
             try {
-                const Slices slices = kernel == Kernel::rows ? slices_to_try(s.features.row) : Slices::none;
-                const Policy policy =
-                    policy_after_trial(try_kernels<Sum>(q, rows_of(s), slices, has_gathers()), s.choice.policy, slices);
+                const Slices slices = without.kernel == Kernel::rows ? slices_to_try(s.features.row) : Slices::none;
+                const KernelTrial tried = try_kernels<Sum>(q, rows_of(s), slices, has_gathers());
+                const bool none = tried.rows[0] >= RowCosts::never;  // it was too small, or forbidden
+                const Policy policy = none ? s.choice.policy : policy_after_trial(tried, without, slices);
                 if (policy == s.choice.policy) return;
                 s.choice.policy = policy;
                 s.choice.why += "; faster than others when tried on parts of the matrix";

@@ -156,9 +156,9 @@ Survey glance(const CudaQueue& q, const CsrView<M>& a, bool whole)
     return survey(q, a, whole);
 }
 // The same of some rows only; every row that is long beside a thread's share of the nonzeros is among them. On a CPU
-// offsets are not checked.
-template <class M>
-Survey sample(const CpuQueue& q, const CsrView<M>& a);
+// offsets are not checked, and may have 32 bits.
+template <class View>
+Survey sample(const CpuQueue& q, const View& a);
 template <class M>
 Survey sample(const CudaQueue& q, const CsrView<M>& a)
 {
@@ -173,6 +173,7 @@ Survey sample(const CudaQueue& q, const CsrView<M>& a)
 struct KernelTrial {
     std::array<double, RowCosts::lanes.size()> rows{RowCosts::never, RowCosts::never, RowCosts::never, RowCosts::never};
     double sell = RowCosts::never;
+    int sell_lanes = 8;  // of the faster ones
 };
 enum class Slices { none, in_order, sorted };  // which slices a trial makes
 template <class V, class M>
@@ -225,8 +226,8 @@ void multiply_alone(const CsrView<M>& a, int lanes, const Narrow& narrow, const 
 
 // Only on a CPU, for a product done once: columns are checked just before they are multiplied. False where they are not
 // sound; other rows of y are written by then. The offsets must be sound.
-template <class V, class M>
-bool multiply_rows_checked(const CpuQueue& q, const CsrView<M>& a, int lanes, const Vectors<V>& v);
+template <class V, class View>
+bool multiply_rows_checked(const CpuQueue& q, const View& a, int lanes, const Vectors<V>& v);
 
 template <class M>
 Groups make_groups(const CpuQueue& q, const CsrView<M>& a);

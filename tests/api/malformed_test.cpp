@@ -462,7 +462,8 @@ void add_factor(std::vector<Call<View>>& all)
     using factor::Kind;
     for (const bool checked : {true, false})
         for (const Kind kind : {Kind::ilu0, Kind::ic0, Kind::iluk, Kind::ilut})
-            for (const auto order : {factor::Order::natural, factor::Order::rcm})
+            for (const auto order :
+                 {factor::Order::natural, factor::Order::rcm, factor::Order::colour, factor::Order::automatic})
                 add_plan(all, "factor", checked, true, [=](const Context& c, const View& a) {
                     return factor::Plan<V>::make(c, a,
                                                  {.kind = kind,
@@ -512,9 +513,14 @@ void add_graph_products(std::vector<Call<View>>& all)
         graph::multiply(c, Semiring::min_plus, a, o.in(), o.out());
         c.synchronize();
     });
+    add("multiply (dense)", 1, [](const Context& c, const View& a, const View&, const View&) {
+        Operands o(c);
+        graph::multiply(c, Semiring::min_plus, a, o.b(), o.c());
+        c.synchronize();
+    });
     for (const bool complement : {false, true})
         add("multiply_masked", 3, [=](const Context& c, const View& a, const View& b, const View& mask) {
-            graph::multiply_masked(c, Semiring::plus_pair, a, b, mask, complement && c.backend() == Backend::cpu);
+            graph::multiply_masked(c, Semiring::plus_pair, a, b, mask, complement);
         });
     add("select", 1,
         [](const Context& c, const View& a, const View&, const View&) { graph::select(c, a, {.most_per_row = 1}); });

@@ -266,7 +266,8 @@ TEST_P(Offsets32On, PlansThatSolve)
         [](auto& plan, auto b, auto x) { plan.run(b, x); });
     const Both<double> a(c, triangle());
     for (const std::string& text :
-         {amg::Plan<double>::make(c, a.csr()).describe(), solve::Plan<double>::make(c, a.csr()).describe()})
+         {factor::Plan<double>::make(c, a.csr()).describe(), amg::Plan<double>::make(c, a.csr()).describe(),
+          solve::Plan<double>::make(c, a.csr()).describe()})
         EXPECT_TRUE(says_widened(text)) << text;
 }
 
@@ -280,6 +281,10 @@ TEST_P(Offsets32On, Graphs)
     auto want = to_device<double>(c, std::vector<double>(70)), got = to_device<double>(c, std::vector<double>(70));
     graph::multiply(c, Semiring::max_plus, a.wide.view(), x.span(), want.span());
     graph::multiply(c, Semiring::max_plus, a.csr(), x.span(), got.span());
+    EXPECT_EQ(host_vector(c, got), host_vector(c, want));
+    const DenseView<const double> two{50, 1, 1, Layout::row_major, x.data()};
+    graph::multiply(c, Semiring::min_plus, a.wide.view(), two, {70, 1, 1, Layout::row_major, want.data()});
+    graph::multiply(c, Semiring::min_plus, a.csr(), two, {70, 1, 1, Layout::row_major, got.data()});
     EXPECT_EQ(host_vector(c, got), host_vector(c, want));
     const auto masked =
         host_of(c, graph::multiply_masked(c, Semiring::plus_times, a.wide.view(), b.wide.view(), mask.wide.view()));

@@ -47,6 +47,7 @@ MUTANTS = [
     mutant("a single call on a CPU: a row that begins below the last one is a fault", "src/spmv/cpu/checked_rows.cpp", "descends<O>(last_, col[begin]);", "descends<O>(last_, col[begin]) && begin < 0;", filter="SpmvOnCpu.*", seeds=[1]),
     mutant("a single call on a CPU: blocks of columns are not compared with each other", "src/spmv/cpu/checked_rows.cpp", "std::max(begin_, seen - 1)", "std::max(begin_, seen)", filter="SpmvOnCpu.*", seeds=[1]),
     mutant("a single call on a CPU: offsets are not checked", "src/spmv/cpu/checked_rows.cpp", "end < row || end > stop_", "end < row && end > stop_", filter="SpmvOnCpu.*", seeds=[1]),
+    mutant("a single call on a CPU: offsets of 32 bits are widened first", "src/spmv/at_once.hpp", "if (const auto* a = std::get_if<Csr32View<M>>(&given)) return", "if (const auto* a = std::get_if<Csr32View<M>>(&given); a == nullptr) return", filter="SpmvOnCpu.ASingle*", seeds=[1]),
     mutant("a single call on a CPU: repeated columns pass", "src/spmv/cpu/columns.hpp", "return a.unique ? Order::strict : Order::ascending;", "return Order::ascending;", filter="SpmvOnCpu.*", seeds=[1]),
     kernel("narrow: columns from zero instead of the row's first", "src/spmv/cuda/multiply_rows.cu", "if (sizeof(C) == 2 && a.base != nullptr) x += a.base[row];", "", "Narrow*"),
     kernel("dots: the last block does not wait for the others", "src/spmv/cuda/dots.cuh", "arrive(dots.arrived) == static_cast<int>(gridDim.x) - 1", "arrive(dots.arrived) == 0", "MakesDots*"),

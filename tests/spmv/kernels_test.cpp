@@ -26,7 +26,7 @@ using namespace tulle::test;
 class SpmvKernelsOn : public OnBackend {
 protected:
     bool on_gpu() const { return ctx().backend() == Backend::cuda; }
-    std::vector<int> lanes_of_slices() const { return on_gpu() ? std::vector{32} : std::vector{1, 8}; }
+    std::vector<int> lanes_of_slices() const { return on_gpu() ? std::vector{32} : std::vector{1, 4, 8}; }
 };
 
 // y = 2 A x - y under a policy must be exact, twice: counters of the first run are ready for the second.

@@ -223,6 +223,8 @@ TEST(ChooseSpmv, InterpolatesCostsBetweenWhatWasMeasured)
 TEST(ChooseSpmv, CpusTakeSlicesWhereTheyAreMeasuredToBeFaster)
 {
     Features t = even_rows(20);
+    t.row.rows = 20'000;
+    t.row.nonzeros = 400'000;
     t.row.shifts = t.row.rows;
     t.row.padded = t.row.nonzeros;
     EXPECT_EQ(choose(t, cpu8).policy.kernel, Kernel::rows) << "nobody knows";
@@ -234,6 +236,12 @@ TEST(ChooseSpmv, CpusTakeSlicesWhereTheyAreMeasuredToBeFaster)
     fast.costs.sell = 0.5 * fast.costs.sell_rows;
     t.row.padded = 2 * t.row.nonzeros;
     EXPECT_EQ(choose(t, fast).policy.kernel, Kernel::rows) << "too much padding";
+    Features small = even_rows(20);
+    small.row.rows = small.row.shifts = 3120;
+    small.row.nonzeros = small.row.padded = 62'415;
+    EXPECT_EQ(choose(small, fast).policy.kernel, Kernel::rows) << "slices of little are slow";
+    small.row.nonzeros = small.row.padded = 62'416;
+    EXPECT_EQ(choose(small, fast).policy.kernel, Kernel::sell);
 }
 
 TEST(ChooseSpmv, MeasuresTheMachineOnce)

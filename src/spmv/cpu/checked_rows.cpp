@@ -38,7 +38,7 @@ private:
 
 class Lookahead {
 public:
-    Lookahead(const Pattern& a, offset_t begin, offset_t stop) : a_(a), begin_(begin), stop_(stop) {}
+    Lookahead(const Columns& a, offset_t begin, offset_t stop) : a_(a), begin_(begin), stop_(stop) {}
 
     // Columns are looked at from `seen` on, at least up to the end of a row; returns up to where they are now, or -1
     // where the row or they are not sound.
@@ -54,7 +54,7 @@ public:
     offset_t descents() const { return descents_; }
 
 private:
-    Pattern a_;
+    Columns a_;
     offset_t begin_, stop_, descents_ = 0;
 };
 
@@ -64,16 +64,16 @@ bool lies_beyond(offset_t row, offset_t end, offset_t seen)
 }
 
 // One sum, or two side by side.
-template <int Sums, Order O, class V, class M>
-bool multiply_plain(const CsrView<M>& a, offset_t first, offset_t last, const Vectors<V>& v)
+template <int Sums, Order O, class V, class View>
+bool multiply_plain(const View& a, offset_t first, offset_t last, const Vectors<V>& v)
 {
-    const offset_t* const row_begin = a.row_begin;
-    const M* const value = a.value;
+    const auto* const row_begin = a.row_begin;
+    const auto* const value = a.value;
     const index_t* const col = a.col;
     const V* const x = v.x;
     V* const y = v.y;
     const V alpha = v.alpha;
-    Lookahead ahead(pattern_of(a), row_begin[first], row_begin[last]);
+    Lookahead ahead(columns_of(a), row_begin[first], row_begin[last]);
     BetweenRows<O> between;
     offset_t k = row_begin[first], seen = k;
     for (offset_t i = first; i < last; ++i) {
@@ -90,16 +90,16 @@ bool multiply_plain(const CsrView<M>& a, offset_t first, offset_t last, const Ve
 #if defined(__x86_64__)
 
 // As multiply_plain, which cannot call what it is not itself compiled for.
-template <Order O, class V, class M>
-TULLE_GATHERS bool multiply_vectors(const CsrView<M>& a, offset_t first, offset_t last, const Vectors<V>& v)
+template <Order O, class V, class View>
+TULLE_GATHERS bool multiply_vectors(const View& a, offset_t first, offset_t last, const Vectors<V>& v)
 {
-    const offset_t* const row_begin = a.row_begin;
-    const M* const value = a.value;
+    const auto* const row_begin = a.row_begin;
+    const auto* const value = a.value;
     const index_t* const col = a.col;
     const V* const x = v.x;
     V* const y = v.y;
     const V alpha = v.alpha;
-    Lookahead ahead(pattern_of(a), row_begin[first], row_begin[last]);
+    Lookahead ahead(columns_of(a), row_begin[first], row_begin[last]);
     BetweenRows<O> between;
     offset_t k = row_begin[first], seen = k;
     for (offset_t i = first; i < last; ++i) {
@@ -115,16 +115,16 @@ TULLE_GATHERS bool multiply_vectors(const CsrView<M>& a, offset_t first, offset_
 
 #else
 
-template <Order O, class V, class M>
-bool multiply_vectors(const CsrView<M>& a, offset_t first, offset_t last, const Vectors<V>& v)
+template <Order O, class V, class View>
+bool multiply_vectors(const View& a, offset_t first, offset_t last, const Vectors<V>& v)
 {
     return multiply_plain<2, O>(a, first, last, v);
 }
 
 #endif
 
-template <Order O, class V, class M>
-bool multiply_in(const CsrView<M>& a, offset_t first, offset_t last, int lanes, const Vectors<V>& v)
+template <Order O, class V, class View>
+bool multiply_in(const View& a, offset_t first, offset_t last, int lanes, const Vectors<V>& v)
 {
     if (lanes == 8 && has_gathers()) return multiply_vectors<O>(a, first, last, v);
     return lanes == 1 ? multiply_plain<1, O>(a, first, last, v) : multiply_plain<2, O>(a, first, last, v);
@@ -132,12 +132,12 @@ bool multiply_in(const CsrView<M>& a, offset_t first, offset_t last, int lanes, 
 
 }  // namespace
 
-template <class V, class M>
-bool multiply_checked(const CsrView<M>& a, offset_t first, offset_t last, int lanes, const Vectors<V>& v)
+template <class V, class View>
+bool multiply_checked(const View& a, offset_t first, offset_t last, int lanes, const Vectors<V>& v)
 {
     const offset_t begin = a.row_begin[first], end = a.row_begin[last];
     if (begin < 0 || end < begin || end > a.nonzeros) return false;
-    switch (order_of(pattern_of(a))) {
+    switch (order_of(columns_of(a))) {
     case Order::none: return multiply_in<Order::none>(a, first, last, lanes, v);
     case Order::ascending: return multiply_in<Order::ascending>(a, first, last, lanes, v);
     case Order::strict: break;
@@ -148,5 +148,8 @@ bool multiply_checked(const CsrView<M>& a, offset_t first, offset_t last, int la
 template bool multiply_checked(const CsrView<float>&, offset_t, offset_t, int, const Vectors<float>&);
 template bool multiply_checked(const CsrView<double>&, offset_t, offset_t, int, const Vectors<double>&);
 template bool multiply_checked(const CsrView<float>&, offset_t, offset_t, int, const Vectors<double>&);
+template bool multiply_checked(const Csr32View<float>&, offset_t, offset_t, int, const Vectors<float>&);
+template bool multiply_checked(const Csr32View<double>&, offset_t, offset_t, int, const Vectors<double>&);
+template bool multiply_checked(const Csr32View<float>&, offset_t, offset_t, int, const Vectors<double>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmv

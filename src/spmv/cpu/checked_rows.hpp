@@ -7,10 +7,10 @@
 
 namespace tulle::inline TULLE_ABI::spmv {
 
-// The rows first … last-1 of alpha A x, with so many lanes as multiply_interval() has; y is not read. False where
-// offsets or columns are not what the view says. Then nothing beyond the arrays was read, and rows of y may have been
-// written.
-template <class V, class M>
-bool multiply_checked(const CsrView<M>& a, offset_t first, offset_t last, int lanes, const Vectors<V>& v);
+// The rows first … last-1 of alpha A x, a matrix by rows with offsets of 64 or 32 bits, with so many lanes as
+// multiply_interval() has; y is not read. False where offsets or columns are not what the view says. Then nothing
+// beyond the arrays was read, and rows of y may have been written.
+template <class V, class View>
+bool multiply_checked(const View& a, offset_t first, offset_t last, int lanes, const Vectors<V>& v);
 
 }  // namespace tulle::inline TULLE_ABI::spmv

@@ -116,10 +116,9 @@ const Counters& counters()
 
 // The descents between the last column of a row and the first of the next.
 template <Order O>
-offset_t descents_between_rows(const Pattern& a, offset_t first, offset_t last)
+offset_t descents_between_rows(const index_t* col, const offset_t* row_begin, offset_t first, offset_t last)
 {
-    const offset_t *const row_begin = a.row_begin, begin = row_begin[first], end = row_begin[last];
-    const index_t* const col = a.col;
+    const offset_t begin = row_begin[first], end = row_begin[last];
     if (begin == end) return 0;  // there may be no columns to look at
     offset_t descents = 0, at = begin;
     for (offset_t i = first + 1; i < last; ++i) {
@@ -141,20 +140,20 @@ bool offsets_are_sound(const offset_t* row_begin, offset_t first, offset_t last,
     return descents == 0 && row_begin[first] >= 0 && row_begin[last] <= nonzeros;
 }
 
-offset_t count_descents(const Pattern& a, offset_t begin, offset_t end)
+offset_t count_descents(const Columns& a, offset_t begin, offset_t end)
 {
     return counters()[static_cast<std::size_t>(order_of(a))](a.col, begin, end, a.cols);
 }
 
-bool columns_are_sound(const Pattern& a, offset_t first, offset_t last)
+bool columns_are_sound(const Columns& a, const offset_t* row_begin, offset_t first, offset_t last)
 {
-    const offset_t descents = count_descents(a, a.row_begin[first], a.row_begin[last]);
+    const offset_t descents = count_descents(a, row_begin[first], row_begin[last]);
     switch (order_of(a)) {
     case Order::none: return descents == 0;
-    case Order::ascending: return descents == descents_between_rows<Order::ascending>(a, first, last);
+    case Order::ascending: return descents == descents_between_rows<Order::ascending>(a.col, row_begin, first, last);
     case Order::strict: break;
     }
-    return descents == descents_between_rows<Order::strict>(a, first, last);
+    return descents == descents_between_rows<Order::strict>(a.col, row_begin, first, last);
 }
 
 }  // namespace tulle::inline TULLE_ABI::spmv

@@ -6,10 +6,13 @@
 // has others.
 #include <algorithm>
 #include <exception>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/hash.hpp"
 #include "device/calibrate.hpp"
+#include "device/fork_locks.hpp"
 #include "spmv/cpu/merge_interval.hpp"
 #include "tulle/trace.hpp"
 
@@ -131,6 +134,16 @@ RowCosts measure()
     return typical_costs();
 }
 
+// Not a static variable's initialisation: a process made by fork() meanwhile would wait for its end for ever.
+template <class V>
+const RowCosts& measured_once()
+{
+    static constinit std::optional<RowCosts> costs;
+    const std::lock_guard lock(host::fork_safe_mutex(host::Guards::costs));
+    if (!costs) costs = measure<V>();
+    return *costs;
+}
+
 }  // namespace
 
 RowCosts typical_costs()
@@ -142,12 +155,7 @@ RowCosts typical_costs()
 
 const RowCosts& measured_costs(std::size_t value_bytes)
 {
-    if (value_bytes == sizeof(float)) {
-        static const RowCosts of_float = measure<float>();
-        return of_float;
-    }
-    static const RowCosts of_double = measure<double>();
-    return of_double;
+    return value_bytes == sizeof(float) ? measured_once<float>() : measured_once<double>();
 }
 
 }  // namespace tulle::inline TULLE_ABI::spmv

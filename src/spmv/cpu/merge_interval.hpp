@@ -18,4 +18,7 @@ V multiply_interval(const CsrView<M>& a, const Narrow& narrow, prim::MergePoint 
 // Whether 8 sums side by side are a vector of this machine: AVX-512 with its gathers.
 bool has_gathers();
 
+// Whether 4 lanes of slices are vectors of this machine: AVX2.
+bool has_avx2();
+
 }  // namespace tulle::inline TULLE_ABI::spmv

@@ -13,15 +13,15 @@ namespace {
 
 // Where a thread's part begins: with the row that begins nearest to its fair share, whatever the offsets are. The ends
 // are not looked for: a small product would notice the divisions.
-template <class M>
-prim::MergePoint part_begin(const CpuQueue& q, const CsrView<M>& a, int part)
+template <class View>
+prim::MergePoint part_begin(const CpuQueue& q, const View& a, int part)
 {
     if (part == 0) return {0, a.row_begin[0]};
     if (part == q.threads) return {a.rows, a.row_begin[a.rows]};
     const offset_t work = a.rows + a.nonzeros;
     const offset_t share = work / q.threads * part + work % q.threads * part / q.threads;
     offset_t row = prim::merge_row(a.row_begin, a.rows, a.nonzeros, share);
-    const auto step_of = [&](offset_t i) { return i + std::clamp(a.row_begin[i], offset_t{0}, a.nonzeros); };
+    const auto step_of = [&](offset_t i) { return i + std::clamp<offset_t>(a.row_begin[i], 0, a.nonzeros); };
     if (row < a.rows && step_of(row + 1) - share < share - step_of(row)) ++row;
     return {row, a.row_begin[row]};
 }
@@ -85,8 +85,8 @@ void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Work
     });
 }
 
-template <class V, class M>
-bool multiply_rows_checked(const CpuQueue& q, const CsrView<M>& a, int lanes, const Vectors<V>& v)
+template <class V, class View>
+bool multiply_rows_checked(const CpuQueue& q, const View& a, int lanes, const Vectors<V>& v)
 {
     if (q.threads == 1) return multiply_checked(a, 0, a.rows, lanes, v);
     const auto parts = static_cast<std::size_t>(q.threads);
@@ -122,5 +122,8 @@ template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const W
 template bool multiply_rows_checked(const CpuQueue&, const CsrView<float>&, int, const Vectors<float>&);
 template bool multiply_rows_checked(const CpuQueue&, const CsrView<double>&, int, const Vectors<double>&);
 template bool multiply_rows_checked(const CpuQueue&, const CsrView<float>&, int, const Vectors<double>&);
+template bool multiply_rows_checked(const CpuQueue&, const Csr32View<float>&, int, const Vectors<float>&);
+template bool multiply_rows_checked(const CpuQueue&, const Csr32View<double>&, int, const Vectors<double>&);
+template bool multiply_rows_checked(const CpuQueue&, const Csr32View<float>&, int, const Vectors<double>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmv

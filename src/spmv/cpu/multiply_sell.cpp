@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Slices of 32 rows, so many sums at once: nothing depends on where a row ends but a mask, and where the columns of
-// neighbouring rows follow each other x is read in one piece instead of gathered. In plain C++ and with AVX-512; the
-// machine is asked when running. A row is added up in its own order on any number of threads.
+// neighbouring rows follow each other x is read in one piece instead of gathered. In plain C++, with AVX2 and entries
+// of x loaded one by one, and with the gathers of AVX-512, which are slow on some machines; the machine is asked when
+// running. A row is added up in its own order on any number of threads.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -76,6 +77,119 @@ void sum_plain(const SliceView<V, M>& s, V* to)
 }
 
 #if defined(__x86_64__)
+
+// ---- AVX2: half the lanes of a vector, entries of x one by one ----
+
+#define TULLE_AVX2 [[gnu::target("avx2,fma")]]
+
+TULLE_AVX2 inline __m256d load_avx2(const double* p, double) { return _mm256_loadu_pd(p); }
+TULLE_AVX2 inline __m256d load_avx2(const float* p, double) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+TULLE_AVX2 inline __m256 load_avx2(const float* p, float) { return _mm256_loadu_ps(p); }
+
+template <class T>
+TULLE_AVX2 inline __m128 four_of(const T* distance, const float* x)
+{
+    __m128 v = _mm_load_ss(x + distance[0]);
+    v = _mm_insert_ps(v, _mm_load_ss(x + distance[1]), 0x10);
+    v = _mm_insert_ps(v, _mm_load_ss(x + distance[2]), 0x20);
+    return _mm_insert_ps(v, _mm_load_ss(x + distance[3]), 0x30);
+}
+
+// Entries of x at the distances of some lanes; no distances: x in one piece.
+template <class T>
+TULLE_AVX2 inline __m256d pick_avx2(const T* distance, const double* x)
+{
+    if constexpr (std::is_same_v<T, void>) return _mm256_loadu_pd(x);
+    else
+        return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadh_pd(_mm_load_sd(x + distance[0]), x + distance[1])),
+                                    _mm_loadh_pd(_mm_load_sd(x + distance[2]), x + distance[3]), 1);
+}
+
+template <class T>
+TULLE_AVX2 inline __m256 pick_avx2(const T* distance, const float* x)
+{
+    if constexpr (std::is_same_v<T, void>) return _mm256_loadu_ps(x);
+    else return _mm256_insertf128_ps(_mm256_castps128_ps256(four_of(distance, x)), four_of(distance + 4, x), 1);
+}
+
+// Zero instead of what belongs to a row that has no k-th entry: x may hold anything there.
+TULLE_AVX2 inline __m256d keep_longer(__m256d x, const std::int32_t* length, std::int32_t k)
+{
+    const __m128i longer =
+        _mm_cmpgt_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(length)), _mm_set1_epi32(k));
+    return _mm256_and_pd(x, _mm256_castsi256_pd(_mm256_cvtepi32_epi64(longer)));
+}
+
+TULLE_AVX2 inline __m256 keep_longer(__m256 x, const std::int32_t* length, std::int32_t k)
+{
+    const __m256i longer =
+        _mm256_cmpgt_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(length)), _mm256_set1_epi32(k));
+    return _mm256_and_ps(x, _mm256_castsi256_ps(longer));
+}
+
+TULLE_AVX2 inline __m256d add_product(__m256d a, __m256d x, __m256d sum) { return _mm256_fmadd_pd(a, x, sum); }
+TULLE_AVX2 inline __m256 add_product(__m256 a, __m256 x, __m256 sum) { return _mm256_fmadd_ps(a, x, sum); }
+TULLE_AVX2 inline void store_avx2(double* to, __m256d v) { _mm256_storeu_pd(to, v); }
+TULLE_AVX2 inline void store_avx2(float* to, __m256 v) { _mm256_storeu_ps(to, v); }
+
+template <class V>
+struct Avx2Sums {
+    static constexpr int lanes = 32 / sizeof(V), count = slice_rows / lanes;
+    decltype(load_avx2(static_cast<const V*>(nullptr), V())) part[count];
+
+    template <bool Ragged, class T, class M>
+    TULLE_AVX2 void add(const T* distance, const M* value, const V* x, std::int32_t k, const std::int32_t* length)
+    {
+#pragma GCC unroll 8
+        for (int p = 0; p < count; ++p) {
+            constexpr bool follow = std::is_same_v<T, void>;
+            auto entries = pick_avx2(follow ? distance : at(distance, p), follow ? x + lanes * p : x);
+            if constexpr (Ragged) entries = keep_longer(entries, length + lanes * p, k);
+            part[p] = add_product(load_avx2(value + lanes * p, V()), entries, part[p]);
+        }
+    }
+
+private:
+    template <class T>
+    static const T* at(const T* distance, int p)
+    {
+        return distance + lanes * p;
+    }
+    static const void* at(const void* distance, int) { return distance; }
+};
+
+template <bool Ragged, class V, class M>
+TULLE_AVX2 void sum_avx2_of(const SliceView<V, M>& s, V* to)
+{
+    Avx2Sums<V> sum{};
+    for (offset_t j = s.span.begin; j < s.span.end; ++j) {
+        const SellColumn column = s.column[j];
+        const auto k = static_cast<std::int32_t>(j - s.span.begin);
+        const std::uint8_t* from = s.distance + static_cast<offset_t>(column.at / 4) * slice_rows;
+        const M* value = s.value + offset_t{k} * slice_rows;
+        const V* x = s.x + column.base;
+        const void* const none = nullptr;
+        switch (static_cast<SellKind>(column.at % 4)) {
+        case SellKind::follow: sum.template add<Ragged>(none, value, x, k, s.length); break;
+        case SellKind::bytes1: sum.template add<Ragged>(from, value, x, k, s.length); break;
+        case SellKind::bytes2:
+            sum.template add<Ragged>(reinterpret_cast<const std::uint16_t*>(from), value, x, k, s.length);
+            break;
+        case SellKind::bytes4:
+            sum.template add<Ragged>(reinterpret_cast<const std::uint32_t*>(from), value, x, k, s.length);
+            break;
+        }
+    }
+    for (int p = 0; p < sum.count; ++p) store_avx2(to + sum.lanes * p, sum.part[p]);
+}
+
+template <class V, class M>
+void sum_avx2(const SliceView<V, M>& s, V* to)
+{
+    s.span.ragged ? sum_avx2_of<true>(s, to) : sum_avx2_of<false>(s, to);
+}
+
+// ---- AVX-512 ----
 
 #define TULLE_VECTORS [[gnu::target("avx512f,avx512bw,avx512vl,fma")]]
 
@@ -239,10 +353,30 @@ TULLE_VECTORS void multiply_vectors(const SliceView<V, M>& s, offset_t first, st
 bool has_vectors() { return false; }
 
 template <class V, class M>
+void sum_avx2(const SliceView<V, M>& s, V* to)
+{
+    sum_plain(s, to);
+}
+
+template <class V, class M>
 void multiply_vectors(const SliceView<V, M>&, offset_t, std::uint32_t, const index_t*, const Vectors<V>&)
 {}
 
 #endif
+
+}  // namespace
+
+bool has_avx2()
+{
+#if defined(__x86_64__)
+    static const bool found = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return found;
+#else
+    return false;
+#endif
+}
+
+namespace {
 
 // The first slice of a thread's part: as many columns, slices counted in.
 offset_t first_slice(const offset_t* slice_begin, offset_t slices, int part, int parts)
@@ -257,19 +391,31 @@ offset_t first_slice(const offset_t* slice_begin, offset_t slices, int part, int
     return low;
 }
 
-template <class V, class M>
-void multiply_plain(const SliceView<V, M>& s, offset_t first, int count, const index_t* list, const Vectors<V>& v)
+// The new y of `count` rows from their sums.
+template <class V>
+void put_sums(const std::array<V, slice_rows>& sum, offset_t first, int count, const index_t* list, const Vectors<V>& v)
 {
-    std::array<V, slice_rows> sum;
-    sum_plain(s, sum.data());
-    for (int lane = 0; lane < count; ++lane) {
-        const offset_t row = list == nullptr ? first + lane : list[first + lane];
-        if (row >= 0) v.y[row] = scaled(v.alpha, sum[static_cast<std::size_t>(lane)], v.beta, v.y + row);
-    }
+    const auto put = [&](offset_t row, int lane) {
+        v.y[row] = scaled(v.alpha, sum[static_cast<std::size_t>(lane)], v.beta, v.y + row);
+    };
+    if (list == nullptr)
+        for (int lane = 0; lane < count; ++lane) put(first + lane, lane);
+    else
+        for (int lane = 0; lane < count; ++lane)
+            if (const index_t row = list[first + lane]; row >= 0) put(row, lane);
+}
+
+enum class Units { plain, avx2, vectors };
+
+// The best there is of what is asked for.
+Units units_for(int lanes)
+{
+    if (lanes > 4 && has_vectors()) return Units::vectors;
+    return lanes > 1 && has_avx2() ? Units::avx2 : Units::plain;
 }
 
 template <class V, class M>
-void multiply_slice(const CsrView<M>& a, const Sell<M>& sell, offset_t slice, bool vectors, const Vectors<V>& v)
+void multiply_slice(const CsrView<M>& a, const Sell<M>& sell, offset_t slice, Units units, const Vectors<V>& v)
 {
     const SliceSpan span = span_of(sell.slice_begin.data(), slice);
     const index_t* const list = sell.row.data();
@@ -281,8 +427,11 @@ void multiply_slice(const CsrView<M>& a, const Sell<M>& sell, offset_t slice, bo
                                span.ragged ? sell.length.data() + first : nullptr,
                                v.x};
     const int count = list == nullptr ? static_cast<int>(std::min(offset_t{slice_rows}, a.rows - first)) : slice_rows;
-    if (vectors) multiply_vectors(view, first, ~std::uint32_t{0} >> (slice_rows - count), list, v);
-    else multiply_plain(view, first, count, list, v);
+    if (units == Units::vectors)
+        return multiply_vectors(view, first, ~std::uint32_t{0} >> (slice_rows - count), list, v);
+    std::array<V, slice_rows> sum;
+    units == Units::avx2 ? sum_avx2(view, sum.data()) : sum_plain(view, sum.data());
+    put_sums(sum, first, count, list, v);
 }
 
 }  // namespace
@@ -291,11 +440,11 @@ template <class V, class M>
 void multiply_sell(const CpuQueue& q, const CsrView<M>& a, int lanes, const Sell<M>& sell, const Vectors<V>& v)
 {
     const offset_t slices = sell.slice_begin.size() - 1;
-    const bool vectors = lanes > 1 && has_vectors();
-    prim::each_thread(q, [&q, &a, &sell, &v, slices, vectors](int t) {
+    const Units units = units_for(lanes);
+    prim::each_thread(q, [&q, &a, &sell, &v, slices, units](int t) {
         const offset_t end = first_slice(sell.slice_begin.data(), slices, t + 1, q.threads);
         for (offset_t s = first_slice(sell.slice_begin.data(), slices, t, q.threads); s < end; ++s)
-            multiply_slice(a, sell, s, vectors, v);
+            multiply_slice(a, sell, s, units, v);
     });
 }
 

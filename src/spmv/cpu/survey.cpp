@@ -49,18 +49,19 @@ Survey survey_slice(const CsrView<M>& a, index_t first, bool whole)
         s.row.repeats += looks_like(a, i, 0);
         s.row.shifts += looks_like(a, i, 1);
     }
-    if (whole && s.sound) s.sound = columns_are_sound(pattern_of(a), first, std::min(a.rows, first + slice));
+    if (whole && s.sound)
+        s.sound = columns_are_sound(columns_of(a), a.row_begin, first, std::min(a.rows, first + slice));
     s.row.longest = slice_width;
     s.row.padded = slice_width * slice;
     return s;
 }
 
 // Lengths of rows and nothing else of them; for products that are done once, where more would cost more than it gains.
-template <class M>
-Survey lengths_of(const CsrView<M>& a, index_t first, index_t last)
+template <class View>
+Survey lengths_of(const View& a, index_t first, index_t last)
 {
     Survey s;
-    const offset_t* const row_begin = a.row_begin;
+    const auto* const row_begin = a.row_begin;
     offset_t before = -1, longest = 0;
     index_t steady = 0;
     for (index_t i = first; i < last; ++i) {
@@ -80,7 +81,7 @@ Survey glance_at(const CsrView<M>& a, index_t first, index_t last, bool whole)
 {
     Survey s = lengths_of(a, first, last);
     s.sound = offsets_are_sound(a.row_begin, first, last, a.nonzeros) &&
-              (!whole || columns_are_sound(pattern_of(a), first, last));
+              (!whole || columns_are_sound(columns_of(a), a.row_begin, first, last));
     return s;
 }
 
@@ -97,22 +98,22 @@ void add(Survey& to, const Survey& from)
 }
 
 // What takes no look at the rows.
-template <class M>
-Survey survey_ends(const CsrView<M>& a)
+template <class View>
+Survey survey_ends(const View& a)
 {
     Survey s;
     s.row = {.rows = a.rows,
              .cols = a.cols,
              .nonzeros = a.nonzeros,
              .mean = a.rows > 0 ? static_cast<double>(a.nonzeros) / a.rows : 0,
-             .value_bytes = sizeof(M)};
+             .value_bytes = sizeof(*a.value)};
     s.sound = a.rows == 0 || (a.row_begin[0] == 0 && a.row_begin[a.rows] == a.nonzeros);
     return s;
 }
 
 // Lengths of some rows at one of so many places on the merge path, and how many they are.
-template <class M>
-Survey sample_at(const CsrView<M>& a, int place, int places)
+template <class View>
+Survey sample_at(const View& a, int place, int places)
 {
     constexpr index_t rows_at_place = 16;
     const offset_t at = (a.rows + a.nonzeros) / places * place;
@@ -161,8 +162,8 @@ Survey glance(const CpuQueue& q, const CsrView<M>& a, bool whole)
 }
 
 // A row longer than the distance of two places on the merge path lies at one of them. Offsets need not be sound.
-template <class M>
-Survey sample(const CpuQueue& q, const CsrView<M>& a)
+template <class View>
+Survey sample(const CpuQueue& q, const View& a)
 {
     constexpr int places_per_thread = 4;
     Survey s = survey_ends(a);
@@ -183,6 +184,8 @@ Survey sample(const CpuQueue& q, const CsrView<M>& a)
 
 template Survey sample(const CpuQueue&, const CsrView<float>&);
 template Survey sample(const CpuQueue&, const CsrView<double>&);
+template Survey sample(const CpuQueue&, const Csr32View<float>&);
+template Survey sample(const CpuQueue&, const Csr32View<double>&);
 template Survey glance(const CpuQueue&, const CsrView<float>&, bool);
 template Survey glance(const CpuQueue&, const CsrView<double>&, bool);
 template Survey survey(const CpuQueue&, const CsrView<float>&, bool);

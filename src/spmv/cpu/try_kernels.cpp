@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "device/calibrate.hpp"
+#include "device/fork_locks.hpp"
 #include "spmv/cpu/merge_interval.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
@@ -46,6 +47,25 @@ V touch(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, const V
     return sum;
 }
 
+// Slices have two kinds of vectors.
+constexpr std::array lanes_of_slices{4, 8};
+constexpr std::size_t slice_kinds = lanes_of_slices.size();
+using SliceCosts = std::array<double, slice_kinds>;
+constexpr SliceCosts no_slices{RowCosts::never, RowCosts::never};
+
+// Of every kernel.
+struct Seconds {
+    std::array<double, row_kernels> rows;
+    SliceCosts sell = no_slices;
+};
+
+void keep_best(const SliceCosts& sell, KernelTrial& costs)
+{
+    const auto best = std::min_element(sell.begin(), sell.end());
+    costs.sell = *best;
+    costs.sell_lanes = lanes_of_slices[static_cast<std::size_t>(best - sell.begin())];
+}
+
 constexpr double padding_to_keep = 1.25;  // places a nonzero: a plan may keep half as much again as its matrix has
 
 // Slices of the rows between two points. They are made before a clock runs, and multiplied once before it for their own
@@ -68,10 +88,11 @@ public:
     {
         return static_cast<double>(sell_.value.size()) > padding_to_keep * static_cast<double>(part_.nonzeros);
     }
-    double seconds() const
+    double seconds(std::size_t kind) const
     {
+        if (lanes_of_slices[kind] == 8 && !has_gathers()) return RowCosts::never;
         const double before = thread_seconds();
-        multiply_sell(one_, part_, 8, sell_, v_);
+        multiply_sell(one_, part_, lanes_of_slices[kind], sell_, v_);
         return thread_seconds() - before;
     }
 
@@ -84,13 +105,13 @@ private:
 
 // Seconds of slices on the rows between two points; never where they would need too much memory.
 template <class V, class M>
-double seconds_of_slices(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, bool sort,
-                         const Vectors<V>& v)
+SliceCosts seconds_of_slices(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, bool sort,
+                             const Vectors<V>& v)
 {
     const SlicesOfPart<V, M> slices(a, from, to, sort, v);
-    if (slices.are_padded()) return RowCosts::never;
-    slices.seconds();
-    return slices.seconds();
+    if (slices.are_padded()) return no_slices;
+    slices.seconds(0);
+    return {slices.seconds(0), slices.seconds(1)};
 }
 
 // Seconds of one row kernel on the rows between two points.
@@ -105,16 +126,16 @@ double seconds_of_lanes(const CsrView<M>& a, prim::MergePoint from, prim::MergeP
 
 // Seconds of every kernel on the rows between two points; the order changes with `first`.
 template <class V, class M>
-KernelTrial seconds_of(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, std::size_t first,
-                       Slices slices, const Vectors<V>& v)
+Seconds seconds_of(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, std::size_t first, Slices slices,
+                   const Vectors<V>& v)
 {
-    KernelTrial seconds;
+    Seconds seconds;
     v.y[0] = touch(a, from, to, v.x);  // so that it is read indeed
     for (std::size_t turn = 0; turn < seconds.rows.size(); ++turn) {
         const std::size_t lane = (turn + first) % seconds.rows.size();
         seconds.rows[lane] = seconds_of_lanes(a, from, to, RowCosts::lanes[lane], v);
     }
-    if (slices != Slices::none && has_gathers())
+    if (slices != Slices::none && has_avx2())
         seconds.sell = seconds_of_slices(a, from, to, slices == Slices::sorted, v);
     return seconds;
 }
@@ -164,28 +185,33 @@ std::array<double, row_kernels> costs_from_afar(const CsrView<M>& a, const FarPa
 {
     for (const Part& p : part) v.y[0] = touch(a, p.from, p.to, v.x);
     std::array<double, row_kernels> costs;
-    for (std::size_t lane = 0; lane < row_kernels; ++lane) {
+    costs.fill(RowCosts::never);
+    for (std::size_t turn = 0; turn < 2 * row_kernels; ++turn) {  // there and back: the first one pays for pages
+        const std::size_t lane = turn < row_kernels ? turn : 2 * row_kernels - 1 - turn;
         std::array<double, far_parts> seconds;
         for (std::size_t k = 0; k < far_parts; ++k)
             seconds[k] = seconds_of_lanes(a, part[k].from, part[k].to, RowCosts::lanes[lane], v);
-        costs[lane] = cost_of_parts(seconds, most_steps);
+        costs[lane] = std::min(costs[lane], cost_of_parts(seconds, most_steps));
     }
     return costs;
 }
 
 template <class V, class M>
-double slices_from_afar(const CsrView<M>& a, const FarParts& part, bool sort, const Vectors<V>& v)
+SliceCosts slices_from_afar(const CsrView<M>& a, const FarParts& part, bool sort, const Vectors<V>& v)
 {
     std::vector<SlicesOfPart<V, M>> slices;
     slices.reserve(far_parts);
     for (const Part& p : part) {
         slices.emplace_back(a, p.from, p.to, sort, v);
-        if (slices.back().are_padded()) return RowCosts::never;
+        if (slices.back().are_padded()) return no_slices;
     }
+    SliceCosts costs;
     std::array<double, far_parts> seconds;
-    for (int run = 0; run < 2; ++run)
-        for (std::size_t k = 0; k < far_parts; ++k) seconds[k] = slices[k].seconds();
-    return cost_of_parts(seconds, most_steps);
+    for (const std::size_t kind : {0u, 0u, 1u}) {  // the first brings them in
+        for (std::size_t k = 0; k < far_parts; ++k) seconds[k] = slices[k].seconds(kind);
+        costs[kind] = cost_of_parts(seconds, most_steps);
+    }
+    return costs;
 }
 
 // Costs on a small matrix as a whole.
@@ -203,9 +229,12 @@ KernelTrial costs_of_whole(const CsrView<M>& a, Slices slices, const Vectors<V>&
     KernelTrial costs;
     for (std::size_t lane = 0; lane < row_kernels; ++lane)
         costs.rows[lane] = least_of_runs([&] { return seconds_of_lanes(a, from, to, RowCosts::lanes[lane], v); });
-    if (slices == Slices::none || !has_gathers() || small) return costs;
+    if (slices == Slices::none || !has_avx2() || small) return costs;
     const SlicesOfPart<V, M> sliced(a, from, to, slices == Slices::sorted, v);
-    if (!sliced.are_padded()) costs.sell = least_of_runs([&] { return sliced.seconds(); });
+    SliceCosts sell = no_slices;
+    for (std::size_t kind = 0; kind < slice_kinds && !sliced.are_padded(); ++kind)
+        sell[kind] = least_of_runs([&] { return sliced.seconds(kind); });
+    keep_best(sell, costs);
     return costs;
 }
 
@@ -215,20 +244,24 @@ KernelTrial costs_in_cache(const CsrView<M>& a, Slices slices, const Vectors<V>&
 {
     const offset_t work = a.rows + a.nonzeros, part_steps = std::min(most_steps, work / (2 * parts));
     std::array<std::array<double, parts>, row_kernels> seconds;
-    std::array<double, parts> of_slices;
+    std::array<std::array<double, parts>, slice_kinds> of_slices;
     std::size_t n = 0;
     for (offset_t k = 0; k < parts; ++k) {
         const Part part = part_at(a, (work - part_steps) / parts * k, part_steps);
         if (part.in_long_row) continue;
-        const KernelTrial tried = seconds_of(a, part.from, part.to, n, slices, v);
+        const Seconds tried = seconds_of(a, part.from, part.to, n, slices, v);
         for (std::size_t lane = 0; lane < row_kernels; ++lane) seconds[lane][n] = tried.rows[lane];
-        of_slices[n++] = tried.sell;
+        for (std::size_t kind = 0; kind < slice_kinds; ++kind) of_slices[kind][n] = tried.sell[kind];
+        ++n;
     }
     if (n < parts / 2) return {};
     KernelTrial costs;
     for (std::size_t lane = 0; lane < row_kernels; ++lane)
         costs.rows[lane] = cost_of_parts({seconds[lane].data(), n}, part_steps);
-    costs.sell = cost_of_parts({of_slices.data(), n}, part_steps);
+    SliceCosts sell;
+    for (std::size_t kind = 0; kind < slice_kinds; ++kind)
+        sell[kind] = cost_of_parts({of_slices[kind].data(), n}, part_steps);
+    keep_best(sell, costs);
     return costs;
 }
 
@@ -241,7 +274,7 @@ KernelTrial costs_on_parts(const CsrView<M>& a, Slices slices, const Vectors<V>&
     if (const auto far = parts_afar(a)) {
         const bool sell = costs.sell < *std::min_element(costs.rows.begin(), costs.rows.end());
         costs.rows = costs_from_afar(a, *far, v);
-        costs.sell = sell ? slices_from_afar(a, *far, slices == Slices::sorted, v) : RowCosts::never;
+        keep_best(sell ? slices_from_afar(a, *far, slices == Slices::sorted, v) : no_slices, costs);
     }
     return costs;
 }
@@ -279,7 +312,7 @@ class Trials {
 public:
     std::optional<KernelTrial> find(std::uint64_t pattern)
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard lock(host::fork_safe_mutex(host::Guards::trials));
         const auto place = of_pattern_.find(pattern);
         return place != of_pattern_.end() ? std::optional(place->second) : std::nullopt;
     }
@@ -287,13 +320,12 @@ public:
     // What is kept, which is another thread's trial if that was first.
     KernelTrial keep(std::uint64_t pattern, const KernelTrial& trial)
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard lock(host::fork_safe_mutex(host::Guards::trials));
         return of_pattern_.size() < most ? of_pattern_.try_emplace(pattern, trial).first->second : trial;
     }
 
 private:
     static constexpr std::size_t most = 65536;  // some megabytes
-    std::mutex mutex_;
     std::unordered_map<std::uint64_t, KernelTrial> of_pattern_;
 };
 
