@@ -8,8 +8,8 @@
     tools/fit_spmm.py --vendor  predicted times beside the best of cuSPARSE and cuBLAS
 
 Data, graph times of an H200 in microseconds of many policies on real matrices (the first that has a time counts). Lanes
-beyond the columns share a row in the first file alone, and no file has rows of more than 64 pieces as they are joined now:
-other times of these are left out.
+beyond the columns share a row in the first file alone, and no file has rows of many pieces as they are joined now: other
+times of these are left out.
   bench/results/spmm-h200-real-full.jsonl.gz, the chosen policy beside vendors
     tulle-bench spmm --suite real-all --backend cuda --against cusparse,cublas --seconds 0.004 --type f32 --n 8 32 128
     tulle-bench spmm --suite real-all --backend cuda --against cusparse,cublas --seconds 0.004 --type f64 --n 32
@@ -52,21 +52,21 @@ def costs():
     text = (ROOT / "src/spmm/row_costs.hpp").read_text()
     found = {}
     for kernel, body in re.findall(r"namespace (\w+) \{\n(inline.*?)\n\}", text, re.S):
-        found[kernel] = {name: float(value) for name, value in re.findall(r"(\w+) = ([\d.e-]+)", re.sub(r"constexpr offset_t.*", "", body))}
+        found[kernel] = {name: float(value) for name, value in re.findall(r"(\w+) = ([\d.e-]+)", body)}
         steps = re.search(r"step = \{([^}]*)\}", body)
         if steps:
             found[kernel].update(zip(("step 2", "step 8", "step 32"), map(float, steps[1].split(","))))
     return found
 
 
-def pieces():
-    """How pieces of a row are joined: {most_pieces, most_in_turn, pieces_together, meeting} of the sources."""
-    lines = [re.search(line, (ROOT / "src/spmm" / file).read_text())[0]
-             for file, line in (("steps.hpp", "constexpr int most_pieces.*"), ("row_costs.hpp", "constexpr offset_t meeting.*"))]
-    return {name: int(value) for name, value in re.findall(r"(\w+) = (\d+)", " ".join(lines))}
-
-
-JOINED = pieces()
+def in_turn(case, count):
+    """Sums of so many pieces of a row that are added up one after the other, and whether groups of them are first: as steps.hpp."""
+    if count <= (32 if case["bytes"] == 8 else 64):
+        return count, False
+    together = 8
+    while together * together < count:
+        together *= 2
+    return together + -(-count // together), True
 
 
 def read_lines(name):
@@ -90,7 +90,7 @@ def read_lines(name):
 def is_as_now(case, shape, newest):
     """Whether a time is of the kernel as it is now."""
     lanes, piece = shape
-    return -(-case["longest"] // piece) <= JOINED["most_in_turn"] if piece else newest or not is_shared(case, lanes)
+    return not in_turn(case, -(-case["longest"] // piece))[1] if piece else newest or not is_shared(case, lanes)
 
 
 def load():
@@ -129,16 +129,17 @@ def whole_time(case, lanes, c):
 def shared_time(case, lanes, c, whole):
     width, double = width_of(case["n"]), case["bytes"] == 8
     steps = max(1, -(-case["longest"] // (lanes // width * (4 if double else 8)))) * (c["doubles"] if double else 1)
-    return c["start"] + (c["join_in_block"] if lanes > 32 else 0) + c["step"] * steps \
+    time = c["start"] + (c["join_in_block"] if lanes > 32 else 0) + c["step"] * steps \
         + c["block"] * case["rows"] * lanes / 128 * tiles_of(case["n"], width) + whole["byte"] * case["nonzeros"] * case["n"] * case["bytes"]
+    return time * (c["halves"] if case["bytes"] == 2 else 1)
 
 
 def lines_time(case, lanes, piece, c, whole):
     doubles = c["doubles"] if case["bytes"] == 8 else 1
-    count = max(1, min(JOINED["most_pieces"], -(-case["longest"] // piece)))
-    in_turn = count if count <= JOINED["most_in_turn"] else JOINED["pieces_together"] + JOINED["meeting"] + -(-count // JOINED["pieces_together"])
+    count = max(1, min(4096, -(-case["longest"] // piece)))
+    sums, grouped = in_turn(case, count)
     length = min(case["longest"], max(piece, case["longest"] // count))
-    return c["start"] + (c[f"step {lanes}"] * length / 8 + c["a_piece_f32" if case["bytes"] == 4 else "a_piece"] * in_turn) * doubles \
+    return c["start"] + (c["meeting"] if grouped else 0) + (c[f"step {lanes}"] * length / 8 + c["a_piece_f32" if case["bytes"] == 4 else "a_piece"] * sums) * doubles \
         + c["block"] * (case["nonzeros"] + case["rows"]) / piece * lanes / 128 * tiles_of(case["n"], lanes) \
         + c["byte"] * case["nonzeros"] * case["n"] * case["bytes"] * (whole["not_a_warp"] if lanes < 32 else 1)
 

@@ -24,7 +24,7 @@ constexpr std::array lane_counts{2, 8, 32, 128};
 constexpr std::array pieces{0, 32, 48, 64};
 constexpr std::array orders{OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa};
 constexpr std::array widths{widest_panel, 64, narrowest_panel};
-constexpr std::array dense_widths{64, narrowest_panel};
+constexpr std::array dense_widths{widest_panel, 64, narrowest_panel};
 constexpr std::array most_parts{8, 4, 2, 1};
 constexpr std::array parts_of_clusters{8, 2};
 constexpr int most_clusters = 64;
@@ -40,13 +40,14 @@ constexpr double least_reuse(const Features& t)
     const bool large = offset_t{t.cols} * t.n * static_cast<offset_t>(t.value_bytes) > large_operand;
     return t.value_bytes == 2 && large ? some_reuse : much_reuse;
 }
-// A panel that needs so many of all rows of B may as well take them all, without lists; where all is done in a few
-// microseconds, far fewer (measured), if rows one by one take longer.
+// A panel that needs so many of all rows of B may as well take them all, without lists, if rows one by one take longer;
+// where all is done in a few microseconds, far fewer (measured).
 constexpr offset_t few_places = offset_t{1} << 22;
 constexpr double least_share = 0.6, least_share_of_few = 0.3;
-// Measured: microseconds of a small matrix, whose rows or blocks all run at once.
-constexpr double time_of_small_rows(const Features& t) { return 1.75 + 0.062 * static_cast<double>(t.longest); }
-constexpr double time_of_dense(const Features& t) { return 2 + 0.0035 * t.cols; }
+// Reasoned: a row with so large a share of the columns that panels list is nearly all there is in its panel, and others
+// wait for that. With few panels any row of a full block has such a share.
+constexpr double most_of_a_row = 1.0 / 3;
+constexpr offset_t few_panels = 8;
 // Measured: chunks of columns that are worth a block of a dense matrix, two stages of its kernel. In full precision,
 // where a stage takes longer, any are worth one of four blocks, and fewer one of eight (472 columns: 2.9 us, not 3.4).
 constexpr offset_t least_chunks = 16, least_chunks_in_full = 7;
@@ -84,10 +85,10 @@ double share_of_columns(const Features& t)
 
 bool has_few_places(const Features& t) { return offset_t{t.rows} * t.cols <= few_places; }
 
-bool is_nearly_dense(const Features& t)
+bool has_row_of_its_own(const Features& t)
 {
-    if (!has_few_places(t)) return share_of_columns(t) >= least_share;
-    return share_of_columns(t) >= least_share_of_few && time_of_dense(t) < time_of_small_rows(t);
+    return panels_of(t) > few_panels &&
+           static_cast<double>(t.longest) > most_of_a_row * static_cast<double>(t.cost.pairs);
 }
 
 bool is_small(const Features& t, const Limits& limits)
@@ -206,9 +207,8 @@ Policy dense_in_parts(const Features& t, const Limits& limits)
     const auto blocks = [&](int width) { return panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{width}); };
     const offset_t chunks =
         ceil_div(offset_t{t.cols} * static_cast<offset_t>(t.value_bytes), offset_t{chunk_columns<std::uint8_t>});
-    const int width = t.n > narrowest_panel && blocks(narrowest_panel) >= 4 * limits.multiprocessors
-                          ? dense_widths.front()
-                          : dense_widths.back();
+    const int width =
+        t.n > narrowest_panel && blocks(narrowest_panel) >= 4 * limits.multiprocessors ? 64 : narrowest_panel;
     const offset_t room = limits.multiprocessors / std::max(offset_t{1}, blocks(width));
     const auto has_room = [&](int parts) {
         const bool twice = !t.tensor && parts == most_parts.front() && t.cols >= many_columns;
@@ -221,27 +221,39 @@ Policy dense_in_parts(const Features& t, const Limits& limits)
     return {Kernel::dense, 1, OrderKind::natural, width, parts};
 }
 
-// Microseconds of the dense kernel on an H200 for a column of the matrix beside 64 rows and 32 columns of C; tf32 is
-// reasoned.
-constexpr double time_of_column(const Features& t)
+// Microseconds of the dense kernel on an H200 for a column of the matrix beside 64 rows, by the columns of C of a
+// block.
+struct ColumnCosts {
+    double of_32, of_64, of_128;
+    constexpr double operator()(int width) const { return width == 32 ? of_32 : width == 64 ? of_64 : of_128; }
+};
+constexpr ColumnCosts time_of_column(const Features& t)
 {
-    if (t.tensor) return t.value_bytes == 2 ? 0.0035 : 0.006;
-    return t.value_bytes == 8 ? 0.0205 : 0.0135;
+    if (t.tensor) return t.value_bytes == 2 ? ColumnCosts{0.0035, 0.005, 0.0065} : ColumnCosts{0.0065, 0.009, 0.013};
+    return t.value_bytes == 8 ? ColumnCosts{0.0205, 0.0235, 0.041} : ColumnCosts{0.0135, 0.02, 0.028};
+}
+
+// What several clusters cost: a meeting in memory, and the sums of each.
+constexpr double time_of_joining(const Features& t, const Policy& p)
+{
+    constexpr double meeting = 0.9, a_cluster = 0.03;
+    if (p.clusters == 1) return 0;
+    const double runs = std::max(1.0, 4.0 / p.parts) * p.width / narrowest_panel * (t.value_bytes == 8 ? 2 : 1);
+    return meeting + a_cluster * p.clusters * runs;
 }
 
 // Microseconds of the dense kernel (bench/results/spmm-h200-full-precision.jsonl.gz). Clusters of four do not fill all
-// multiprocessors: where they should, some have two blocks. What several clusters cost, a meeting in memory and the
-// sums of each, is an estimate.
+// multiprocessors: where they should, some have two blocks.
 double time_of_split(const Features& t, const Limits& limits, const Policy& p)
 {
-    constexpr double start = 2, least = 2.5, filled = 0.85, two_blocks = 1.75, meeting = 0.9, a_cluster = 0.03;
+    constexpr double filled = 0.85, two_blocks = 1.75;
+    const double start = t.tensor ? 1.6 : 2, least = t.tensor ? 1.8 : 2.5;
     const int splits = p.parts * p.clusters;
     const offset_t blocks = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{p.width}) * splits,
-                   rounds = ceil_div(blocks, offset_t{limits.multiprocessors}) * (p.width / narrowest_panel);
+                   rounds = ceil_div(blocks, offset_t{limits.multiprocessors});
     const bool crowded = p.parts >= 4 && static_cast<double>(blocks) > filled * limits.multiprocessors;
-    const double columns = time_of_column(t) * (crowded ? two_blocks : 1) * t.cols / splits,
-                 joining = p.clusters > 1 ? meeting + a_cluster * p.clusters * std::max(1, 4 / p.parts) : 0;
-    return std::max(least, start + columns * static_cast<double>(rounds)) + joining;
+    const double columns = time_of_column(t)(p.width) * (crowded ? two_blocks : 1) * t.cols / splits;
+    return std::max(least, start + columns * static_cast<double>(rounds)) + time_of_joining(t, p);
 }
 
 // Clusters that a dense panel can be shared by: each block has some columns.
@@ -256,22 +268,36 @@ std::vector<Policy> dense_in_clusters(const Features& t, const Limits& limits)
     std::vector<Policy> all;
     for (const int with : parts_of_clusters) {
         const int parts = limits.clusters ? with : 1;
-        for (int clusters = 2; clusters <= most_clusters && can_be_clusters(t, parts, clusters); clusters *= 2)
-            all.push_back({Kernel::dense, 1, OrderKind::natural, narrowest_panel, parts, 0, clusters});
+        for (const int width : dense_widths)
+            for (int clusters = 2; clusters <= most_clusters && can_be_clusters(t, parts, clusters); clusters *= 2)
+                all.push_back({Kernel::dense, 1, OrderKind::natural, width, parts, 0, clusters});
         if (!limits.clusters) break;
     }
     return all;
 }
 
-// In several clusters where there is a multiprocessor for every block, and it is predicted to take so much less time.
-constexpr double worth_clusters = 0.9;
+// Policies of the dense kernel beside dense_in_parts(): wide blocks, and several clusters.
+std::vector<Policy> other_dense(const Features& t, const Limits& limits)
+{
+    std::vector<Policy> all = dense_in_clusters(t, limits);
+    for (const int width : dense_widths)
+        for (const int parts : most_parts)
+            if (width > narrowest_panel && (parts == 1 || limits.clusters))
+                all.push_back({Kernel::dense, 1, OrderKind::natural, width, parts});
+    return all;
+}
+
+// Another one where there is a multiprocessor for every block, B fills its columns, and it is predicted to take so much
+// less time.
+constexpr double worth_another = 0.9;
 Policy dense_for(const Features& t, const Limits& limits)
 {
     Policy best = dense_in_parts(t, limits);
-    const offset_t tiles = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{narrowest_panel});
-    double least = worth_clusters * time_of_split(t, limits, best);
-    for (const Policy& p : dense_in_clusters(t, limits)) {
+    double least = worth_another * time_of_split(t, limits, best);
+    for (const Policy& p : other_dense(t, limits)) {
+        const offset_t tiles = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{p.width});
         const double time = time_of_split(t, limits, p);
+        if (p.width > narrowest_panel) continue;
         if (tiles * p.parts * p.clusters > limits.multiprocessors || time >= least) continue;
         best = p;
         least = time;
@@ -279,19 +305,18 @@ Policy dense_for(const Features& t, const Limits& limits)
     return best;
 }
 
-double time_of_full_dense(const Features& t, const Limits& limits)
-{
-    return time_of_split(t, limits, dense_for(t, limits));
-}
-
-// Whether the dense kernel is worth its memory and faster than rows, if panels use such a share of the rows of B; these
-// must be whole pieces.
-bool wants_full_dense(const Features& t, const Limits& limits, double share)
+// Whether a matrix can be multiplied in full precision by the dense kernel: rows of B must be whole pieces.
+bool can_be_full(const Features& t, const Limits& limits)
 {
     return (t.value_bytes < 8 || limits.double_tensor) &&
-           static_cast<std::size_t>(t.n) * t.value_bytes % sizeof(Piece) == 0 &&
-           share >= (has_few_places(t) ? least_share_of_few : least_share) &&
-           time_of_full_dense(t, limits) < time_of(t, limits, shape_of_rows(t, limits));
+           static_cast<std::size_t>(t.n) * t.value_bytes % sizeof(Piece) == 0;
+}
+
+// Whether the dense kernel is worth its memory and faster than rows, if panels use such a share of the rows of B.
+bool wants_dense(const Features& t, const Limits& limits, double share)
+{
+    return (t.tensor || can_be_full(t, limits)) && share >= (has_few_places(t) ? least_share_of_few : least_share) &&
+           time_of_split(t, limits, dense_for(t, limits)) < time_of(t, limits, shape_of_rows(t, limits));
 }
 
 // The most that share_of_columns() can be.
@@ -313,7 +338,7 @@ Policy policy_of(Kernel kernel, const Features& t, const Limits& limits)
 bool wants_cost(const Features& t, const Limits& limits)
 {
     return can_be_dense(t, limits) && t.n >= least_columns(t) && t.expected_calls >= calls_to_pack && t.nonzeros > 0 &&
-           (t.tensor || wants_full_dense(t, limits, most_share(t)));
+           (t.tensor || wants_dense(t, limits, most_share(t)));
 }
 
 Choice choose(const Features& t, const Limits& limits)
@@ -323,12 +348,13 @@ Choice choose(const Features& t, const Limits& limits)
     if (!t.unique) return {rows, "positions stored twice do not fit tiles"};
     if (t.n < least_columns(t)) return {rows, concat("B has ", t.n, " columns, too few for tensor cores")};
     if (t.expected_calls < calls_to_pack) return {rows, "used too seldom to pack panels"};
-    if (t.tensor ? is_nearly_dense(t) : wants_full_dense(t, limits, share_of_columns(t)))
+    if (wants_dense(t, limits, share_of_columns(t)))
         return {dense_for(t, limits),
                 concat("a panel needs ", fixed(100 * share_of_columns(t), 0), " % of the rows of B")};
     if (!t.tensor) return {rows, "products in full precision are for tensor cores only if a matrix is nearly dense"};
     const std::string share = concat("a row of B serves ", fixed(reuse(t), 2), " nonzeros of a panel");
     if (reuse(t) < least_reuse(t)) return {rows, concat(share, ", too few")};
+    if (has_row_of_its_own(t)) return {rows, concat("a row has ", t.longest, " nonzeros, nearly all of its panel")};
     if (is_small(t, limits)) return {rows, "so few and short rows are done at once"};
     return {policy_of(Kernel::panels, t, limits), share};
 }

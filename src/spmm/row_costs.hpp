@@ -25,18 +25,19 @@ inline constexpr double start = 1.18, block = 0.00089, byte = 6.8e-8, doubles = 
 inline constexpr StepCosts step = {0.333, 0.253, 0.228};
 }  // namespace whole_rows
 
-// A row for several slices: a step is eight nonzeros a slice, four of doubles. Fitted to graph times of 242 products
-// (f32 with 8, 32 and 128 columns, f64 with 32; docs/experiments/spmm.md), blocks a little dearer than the fit: where
-// they are more than an H200 holds at once, they cost more.
+// A row for several slices: a step is eight nonzeros a slice, four of doubles; numbers of 16 bits take longer than
+// floats (the mean of 48 products). Fitted to graph times of 242 products (f32 with 8, 32 and 128 columns, f64 with 32;
+// docs/experiments/spmm.md), blocks a little dearer than the fit: where they are more than an H200 holds at once, they
+// cost more.
 namespace shared_rows {
-inline constexpr double start = 0.75, join_in_block = 0.17, step = 0.48, doubles = 0.84, block = 0.0018;
+inline constexpr double start = 0.75, join_in_block = 0.17, step = 0.48, doubles = 0.84, block = 0.0018, halves = 1.2;
 }  // namespace shared_rows
 
-// Lines: a step is eight nonzeros; then the pieces of the longest row, one after the other, or if there are more than
-// 64, 32 of them, a meeting in memory that takes as long as so many (an estimate), and what these make.
+// Lines: a step is eight nonzeros; then the pieces of the longest row, one after the other, or if they are many, those
+// of a group, a meeting in memory (an estimate), and what groups make.
 namespace row_lines {
-inline constexpr offset_t meeting = 35;
 inline constexpr double start = 2.2, block = 0.0045, byte = 6.2e-8, doubles = 1.8, a_piece = 0.043, a_piece_f32 = 0.026;
+inline constexpr double meeting = 0.9;
 inline constexpr StepCosts step = {1.14, 0.717, 0.513};
 }  // namespace row_lines
 
@@ -72,23 +73,25 @@ inline double time_of_shared_rows(const Features& t, const Limits& limits, int l
     const double steps = static_cast<double>(std::max(offset_t{1}, ceil_div(t.longest, at_once))) *
                          (t.value_bytes == 8 ? costs::doubles : 1);
     const double work = costs::block * blocks_of_rows(t, t.rows, lanes, width) + whole_rows::byte * bytes_asked_for(t);
-    return costs::start + (lanes > 32 ? costs::join_in_block : 0) + costs::step * steps + work * share_of(limits);
+    return (costs::start + (lanes > 32 ? costs::join_in_block : 0) + costs::step * steps + work * share_of(limits)) *
+           (t.value_bytes == 2 ? costs::halves : 1);
 }
 
 inline double time_of_lines(const Features& t, const Limits& limits, int lanes, int piece)
 {
     namespace costs = row_lines;
     const offset_t count = std::clamp(ceil_div(t.longest, offset_t{piece}), offset_t{1}, offset_t{most_pieces}),
-                   in_turn = count <= most_in_turn
-                                 ? count
-                                 : pieces_together + costs::meeting + ceil_div(count, offset_t{pieces_together});
+                   together = pieces_together(static_cast<int>(count));
+    const bool grouped = count > most_in_turn(t.value_bytes);
     const double steps = static_cast<double>(std::min(t.longest, std::max(offset_t{piece}, t.longest / count))) / 8,
-                 pieces = static_cast<double>(in_turn), lines = static_cast<double>(t.nonzeros + t.rows) / piece;
+                 pieces = static_cast<double>(grouped ? together + ceil_div(count, together) : count),
+                 lines = static_cast<double>(t.nonzeros + t.rows) / piece;
     const double longest =
         costs::step(lanes) * steps + (t.value_bytes == 4 ? costs::a_piece_f32 : costs::a_piece) * pieces;
     const double work = costs::block * blocks_of_rows(t, lines, lanes, lanes) +
                         costs::byte * bytes_asked_for(t) * (lanes < 32 ? whole_rows::not_a_warp : 1);
-    return costs::start + longest * (t.value_bytes == 8 ? costs::doubles : 1) + work * share_of(limits);
+    return costs::start + (grouped ? costs::meeting : 0) + longest * (t.value_bytes == 8 ? costs::doubles : 1) +
+           work * share_of(limits);
 }
 
 // Of rows in so many lanes, or of lines where there is a piece.

@@ -115,9 +115,16 @@ struct RowLines {
     Buffer<RowLine> line;  // none: every row is one
     std::int32_t slots = 0;
 };
-// Pieces of a row: the most of them, those that are added up one after the other, and how many are added up together
-// first where there are more.
-inline constexpr int most_pieces = 4096, most_in_turn = 64, pieces_together = 32;
+// Pieces of a row: the most of them, and those that are added up one after the other.
+inline constexpr int most_pieces = 4096;
+constexpr int most_in_turn(std::size_t value_bytes) { return value_bytes == 8 ? 32 : 64; }
+// How many are added up together first where there are more: about as many as there are such groups.
+constexpr int pieces_together(int pieces)
+{
+    int together = 8;
+    while (together * together < pieces) together *= 2;
+    return together;
+}
 
 // What kernels need beside the matrix, made with the plan.
 template <class V>

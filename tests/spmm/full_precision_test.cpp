@@ -40,7 +40,7 @@ void check_battery(const Context& c, Values values)
         const Form form_b{k % 4 == 0 ? Layout::col_major : Layout::row_major, (4 - n % 4) % 4, k % 7 == 0 ? 56u : 64u},
             form_c{k % 4 == 1 ? Layout::col_major : Layout::row_major, k % 2 * 2};
         const Scalars s = k % 2 ? Scalars{1, 0} : Scalars{-2, 0.5};
-        const Policy policy = whole(32 << k % 2, 1 << k / 2 % 4);
+        const Policy policy = whole(32 << k % 3, 1 << k / 3 % 4);
         SCOPED_TRACE(name + ", " + name_of<V>() + ", n = " + std::to_string(n) + ", " + to_text(policy));
         Lent<V> b_there(c, b, form_b), c_there(c, before, form_c);
         const auto plan = Plan<V>::make(
@@ -85,7 +85,7 @@ TEST_P(SpmmFullPrecisionOn, KeepTheBitsOfSingleProducts)
         for (const int parts : {1, 2, 4, 8})
             if (is_drawn(name_of<decltype(v)>() + std::to_string(parts), 2))
                 check_single_products<decltype(v)>(ctx(), whole(parts % 3 == 2 ? 64 : 32, parts));
-        check_single_products<decltype(v)>(ctx(), whole(32, 2, 2));
+        for (const int width : {32, 64, 128}) check_single_products<decltype(v)>(ctx(), whole(width, 2, 2));
     });
 }
 
@@ -102,14 +102,16 @@ TEST_P(SpmmFullPrecisionOn, ShareLongRowsAmongClusters)
         const auto a = in_type<V>(in_double);
         const auto there = to_device(c, a.view());
         const auto b = dense<V>(600, 40, Values::integers, 3), before = dense<V>(70, 40, Values::integers, 4);
-        for (const auto& [parts, clusters, n] : {std::tuple{2, 16, 40}, std::tuple{8, 2, 12}}) {
-            if (!is_drawn(name_of<V>() + std::to_string(parts), 1)) continue;
-            const auto plan = Plan<V>::make(c, there.view(), {.n = n, .force = whole(32, parts, clusters)});
+        for (const auto& [width, parts, clusters, n] : {std::tuple{32, 2, 16, 40}, std::tuple{32, 8, 2, 12},
+                                                        std::tuple{64, 2, 4, 40}, std::tuple{128, 2, 4, 40}}) {
+            if (!is_drawn(name_of<V>() + std::to_string(width + parts), 1)) continue;
+            const auto plan = Plan<V>::make(c, there.view(), {.n = n, .force = whole(width, parts, clusters)});
             Lent<V> b_there(c, b, {}), first(c, before, {}), second(c, before, {});
             plan.run(V(2), b_there.view(), V(-1), first.view());
             plan.run(V(2), b_there.view(), V(-1), second.view());
             const auto x = first.take(), y = second.take();
-            EXPECT_TRUE(is_product(a, false, {2, -1}, b, before, x, true, false, std::is_same_v<V, float>)) << parts;
+            EXPECT_TRUE(is_product(a, false, {2, -1}, b, before, x, true, false, std::is_same_v<V, float>))
+                << width << parts;
             EXPECT_TRUE(same_bits(x.at, y.at));
         }
     });

@@ -211,7 +211,7 @@ TEST_P(OrderOn, BlocksGainedOnTheWayBringCandidates)
 TEST_P(OrderOn, BsaOfManyClusters)
 {
     const Context c = ctx();
-    const index_t rows = build::simulated ? 130 : 700;
+    const index_t rows = takes_all() ? 700 : 130;
     const auto a = matrix_where<float>(rows, 400, Values::integers, 3, [](index_t i, index_t j) {
         return j / 4 == i * 7 % 100 || j == (i * 11) % 400;
     });

@@ -127,7 +127,7 @@ TEST_P(OrderUseOn, PanelCostRefusesWhatIsWrong)
 TEST_P(OrderUseOn, OrdersGatherLess)
 {
     const Context c = ctx();
-    const auto a = shuffled_bricks(build::simulated ? 90 : 300);
+    const auto a = shuffled_bricks(takes_all() ? 300 : 90);
     const auto there = to_device(c, a.view());
     std::map<OrderKind, offset_t> pairs;
     for (const auto kind : {OrderKind::natural, OrderKind::minhash, OrderKind::pack, OrderKind::bsa})
@@ -323,7 +323,7 @@ TEST(OrderChoice, CostIsThatOfTheBackendAskedAbout)
 TEST_P(OrderUseOn, AnOrderIsTakenOnlyWhenItPays)
 {
     const Context c = ctx();
-    const auto a = shuffled_bricks(build::simulated ? 60 : 200);
+    const auto a = shuffled_bricks(takes_all() ? 200 : 60);
     const auto there = to_device(c, a.view());
     const OrderChoice once = choose_order(c, pattern_of(there.view()), {.expected_calls = 1});
     EXPECT_EQ(once.order.kind, OrderKind::natural);

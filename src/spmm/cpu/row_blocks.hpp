@@ -22,6 +22,22 @@ using simd::store;
 using simd::store_all;
 using simd::Vector;
 
+// step(0) … step(N - 1). On x86-64 with constants for numbers: GCC 12 keeps an array in memory, stored and loaded again
+// for every nonzero, where it still sees a loop over it when it looks for registers.
+template <int N, class Step>
+[[gnu::always_inline]] inline void repeat(const Step& step)
+{
+#if defined(__x86_64__)
+    [&step]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline))
+    {
+        (step(std::integral_constant<int, I>{}), ...);
+    }
+    (std::make_integer_sequence<int, N>{});
+#else
+    for (int i = 0; i < N; ++i) step(i);
+#endif
+}
+
 // A sum as entry (row, j) of C.
 template <class V, class Entry>
 [[gnu::always_inline]] inline void put(const RowOperands<V>& o, Entry* c, offset_t row, offset_t j, Sum<V> sum)
@@ -51,17 +67,18 @@ template <int Vectors, int Count, class V>
                                                Vector<Sum<V>, Count> (&sum)[Vectors], bool streams)
 {
     const Sum<V> alpha = o.alpha, beta = o.beta;
-    if (has_factors(o))
-        for (int v = 0; v < Vectors; ++v) sum[v] *= o.row_scale[row];
+    const auto scale = [&](auto v) __attribute__((always_inline)) { sum[v] *= o.row_scale[row]; };
+    const auto put_past = [&](auto v) __attribute__((always_inline)) { simd::stream(to + v * Count, alpha * sum[v]); };
+    const auto put_over = [&](auto v) __attribute__((always_inline)) { store(to + v * Count, alpha * sum[v]); };
+    const auto add_to = [&](auto v) __attribute__((always_inline))
+    {
+        store(to + v * Count, alpha * sum[v] + beta * load<Count>(to + v * Count));
+    };
+    if (has_factors(o)) repeat<Vectors>(scale);
     if constexpr (simd::can_stream<sizeof(sum[0])> && sizeof(sum) >= cache_line)
-        if (streams) {
-            for (int v = 0; v < Vectors; ++v) simd::stream(to + v * Count, alpha * sum[v]);
-            return;
-        }
-    if (beta == 0)
-        for (int v = 0; v < Vectors; ++v) store(to + v * Count, alpha * sum[v]);
-    else
-        for (int v = 0; v < Vectors; ++v) store(to + v * Count, alpha * sum[v] + beta * load<Count>(to + v * Count));
+        if (streams) return repeat<Vectors>(put_past);
+    if (beta == 0) repeat<Vectors>(put_over);
+    else repeat<Vectors>(add_to);
 }
 
 template <int Vectors, int Count, class V>
@@ -120,7 +137,7 @@ template <int Rows, int Vectors, int Count, int Sums, bool Ahead, class V>
     {
         from = b + col[k] * b_row;
         asm("" : "+r"(from));  // one address for all vectors, where GCC would compute one for each
-        for (int r = 0; r < Rows; ++r) scale[r] = static_cast<S>(value[k + r * length]);
+        repeat<Rows>([&](auto r) __attribute__((always_inline)) { scale[r] = static_cast<S>(value[k + r * length]); });
     };
     if (early && length > 0) find(0);
     const auto add = [&](Vector<S, Count>(&to)[Rows][Vectors], offset_t k) __attribute__((always_inline))
@@ -132,13 +149,15 @@ template <int Rows, int Vectors, int Count, int Sums, bool Ahead, class V>
         if constexpr (!early) find(k);
         const V* here = from;
         S factor[Rows];
-        for (int r = 0; r < Rows; ++r) factor[r] = scale[r];
+        repeat<Rows>([&](auto r) __attribute__((always_inline)) { factor[r] = scale[r]; });
         if constexpr (early) find(k + 1 < length ? k + 1 : k);
-        for (int v = 0; v < Vectors; ++v) {
+        const auto add_vector = [&](auto v) __attribute__((always_inline))
+        {
             const Vector<S, Count> loaded = load<Count>(here + v * Count);
-            for (int r = 0; r < Rows; ++r) to[r][v] += factor[r] * loaded;
+            repeat<Rows>([&](auto r) __attribute__((always_inline)) { to[r][v] += factor[r] * loaded; });
             if (early && v % at_a_time == at_a_time - 1 && v + 1 < Vectors) load_after(here, to[Rows - 1][v]);
-        }
+        };
+        repeat<Vectors>(add_vector);
     };
     offset_t k = 0;
     if constexpr (Sums == 2)
@@ -147,10 +166,11 @@ template <int Rows, int Vectors, int Count, int Sums, bool Ahead, class V>
             add(sum[1], k + 1);
         }
     for (; k < length; ++k) add(sum[0], k);
-    if constexpr (Sums == 2)
-        for (int r = 0; r < Rows; ++r)
-            for (int v = 0; v < Vectors; ++v) sum[0][r][v] += sum[1][r][v];
-    for (int r = 0; r < Rows; ++r) put_block<Vectors, Count>(o, row + r, j, sum[0][r], streams);
+    repeat<Rows>([&](auto r) __attribute__((always_inline)) {
+        if constexpr (Sums == 2)
+            repeat<Vectors>([&](auto v) __attribute__((always_inline)) { sum[0][r][v] += sum[1][r][v]; });
+        put_block<Vectors, Count>(o, row + r, j, sum[0][r], streams);
+    });
 }
 
 #if defined(__aarch64__)

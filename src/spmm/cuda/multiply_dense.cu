@@ -10,6 +10,8 @@
 // (Split), doubles on the tensor cores for doubles.
 #include "spmm/cuda/panels.cuh"
 
+#include <algorithm>
+
 #include "device/cuda/cluster.cuh"
 
 namespace tulle::inline TULLE_ABI::spmm {
@@ -72,42 +74,45 @@ struct Pairing {
 };
 
 // Adds up the sums of the groups of this block, in their order, into those of the first.
-template <class S, class T>
-__device__ inline void join_groups(Piece* stages, T (&sum)[S::columns / 8][4])
+template <class S, class V>
+__device__ inline void join_groups(Piece* stages, Sums<V, S::warp_columns> (&sums)[S::tall])
 {
-    constexpr int warps = 32 * slabs;  // threads of a group
-    static_assert((S::groups - 1) * warps * (S::columns / 8) * sizeof(Run<T>) <=
-                  S::depth * S::stage_pieces * sizeof(Piece));
-    Run<T>* left = reinterpret_cast<Run<T>*>(stages) + threadIdx.x % warps;
+    constexpr int threads = 32 * slabs, eights = S::warp_columns / 8, runs = S::tall * eights;  // of a group, a thread
+    using Four = Run<Sum<V>>;
+    static_assert((S::groups - 1) * threads * runs * sizeof(Four) <= S::depth * S::stage_pieces * sizeof(Piece));
+    Four* left = reinterpret_cast<Four*>(stages) + threadIdx.x % threads;
     __syncthreads();  // nobody multiplies any more
     if (group_of_warp() > 0)
-        for (int t = 0; t < S::columns / 8; ++t)
-            left[((group_of_warp() - 1) * (S::columns / 8) + t) * warps] = {
-                {sum[t][0], sum[t][1], sum[t][2], sum[t][3]}};
+#pragma unroll
+        for (int t = 0; t < runs; ++t) {
+            const auto& sum = sums[t / eights].value[t % eights];
+            left[((group_of_warp() - 1) * runs + t) * threads] = {{sum[0], sum[1], sum[2], sum[3]}};
+        }
     __syncthreads();
     if (group_of_warp() > 0) return;
 #pragma unroll
     for (int group = 0; group < S::groups - 1; ++group)
 #pragma unroll
-        for (int t = 0; t < S::columns / 8; ++t) {
-            const Run<T> four = left[(group * (S::columns / 8) + t) * warps];
-            for (int i = 0; i < 4; ++i) sum[t][i] += four.value[i];
+        for (int t = 0; t < runs; ++t) {
+            const Four four = left[(group * runs + t) * threads];
+            for (int i = 0; i < 4; ++i) sums[t / eights].value[t % eights][i] += four.value[i];
         }
 }
 
-// Gives every sum to the block that owns it. The cluster has met before, so that all of its blocks run.
-template <int Columns, class V>
-__device__ inline void hand_over(Two<Sum<V>>* sums, int part, int shift, const Sum<V> (&sum)[Columns / 8][4])
+// Gives the sums of a slab, in some eights of columns, to the blocks that own them. The cluster has met before, so that
+// all of its blocks run.
+template <int Columns, class V, int Eights>
+__device__ inline void hand_over(Two<Sum<V>>* sums, int part, int shift, int slab, int eight,
+                                 const Sum<V> (&sum)[Eights][4])
 {
     using P = Pairing<V>;
     const int lane = static_cast<int>(threadIdx.x) % 32, share = Pairs<Columns>::count >> shift;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        const int first = Pairs<Columns>::number(slab_of_warp(), half, 0, lane),
-                  owner = (slab_of_warp() * 2 + half) >> (3 - shift);
+        const int first = Pairs<Columns>::number(slab, half, eight, lane), owner = (slab * 2 + half) >> (3 - shift);
         Two<Sum<V>>* to = in_cluster(sums, owner) + part * share + (first - owner * share);
 #pragma unroll
-        for (int t = 0; t < Columns / 8; ++t)
+        for (int t = 0; t < Eights; ++t)
             to[t * 32] = {{sum[P::eight(t, 0)][half * 2 + P::sum(t, 0)], sum[P::eight(t, 1)][half * 2 + P::sum(t, 1)]}};
     }
 }
@@ -192,9 +197,8 @@ __device__ inline void add_clusters(const Two<T>* left_sums, int clusters, int p
 
 // Counts this block in, all of whose threads have left their sums. True, for all of them, if it is the last of so many;
 // the counter is ready for the next run then.
-__device__ inline bool block_comes_last(int* arrived, int blocks)
+__device__ inline bool block_comes_last(int* arrived, int blocks, int* is_last)
 {
-    TULLE_SHARED(int, is_last, 1);
     __syncthreads();
     if (threadIdx.x == 0) {
         is_last[0] = arrive(arrived) == blocks - 1;
@@ -215,33 +219,65 @@ struct Grid {
     int* arrived;     // blocks that have, by panel and columns, and part of a cluster
 };
 
-// Two groups of warps: each has half of the chunks of a stage. Blocks are few, one a multiprocessor, and a stage costs
-// them as much time for its barrier as for its bytes: stages are large.
+// Eight warps. Up to 64 columns they are two groups: each has half of the chunks of a stage. Blocks are few, one a
+// multiprocessor, and a stage costs them as much time for its barrier as for its bytes: stages are large. A wide block
+// reads fewer bytes for a product, from L2 and, where warps have 32 rows and 32 columns, from shared memory.
 template <class V, int Columns>
-using DenseShape = Shape<V, Columns, Columns == 32 ? 3 : 4, 2, Columns == 32 ? 8 : 4>;
+using DenseShape = Shape<V, Columns, Columns == 128 ? 4 : 3, Columns == 128 ? 1 : 2, Columns == 128 ? 4 : 8,
+                         Columns == 32 ? 1 : 2, Columns / 32>;
 
-// Bytes of shared memory: stages, then sums.
+// Bytes of shared memory: stages, then sums (of wide blocks in place of stages), then a word. All of it is dynamic: a
+// static word would move the stages off the lines of 128 bytes that copies are written in.
 template <class S, class T>
 struct DenseMemory {
-    static constexpr std::size_t sums_at = sizeof(Piece) * S::depth * S::stage_pieces,
-                                 bytes = sums_at + sizeof(Two<T>) * Pairs<S::columns>::count;
-    static_assert(bytes <= 96 * 1024);  // 99 KB are what a block may have on some GPUs
+    static constexpr bool in_place = S::columns > narrowest_panel;
+    static constexpr std::size_t stages = sizeof(Piece) * S::depth * S::stage_pieces,
+                                 sums = sizeof(Two<T>) * Pairs<S::columns>::count, sums_at = in_place ? 0 : stages,
+                                 word_at = in_place ? std::max(stages, sums) : stages + sums,
+                                 bytes = word_at + sizeof(Piece);
+    static_assert(bytes <= 99 * 1024);  // what a block may have on some GPUs
 };
+
+// The sums of this block's warps to C.
+template <class S, class V, class C>
+__device__ inline void write_all(const PanelsView<V>& p, const Operands<V, C>& o, offset_t first_row, offset_t j,
+                                 int lane, const Sums<V, S::warp_columns> (&sums)[S::tall])
+{
+#pragma unroll
+    for (int s = 0; s < S::tall; ++s)
+        write_sums<S::warp_columns>(p, o, first_row + (first_slab<S>() + s) * slab_rows, j + first_eight<S>() * 8, lane,
+                                    sums[s].value);
+}
+
+// What this block has multiplied, with all warps' sums joined in those of the first group, and all finite that can be.
+template <class S, class V, class C>
+__device__ inline void settle_sums(const PanelsView<V>& p, const Operands<V, C>& o, offset_t first_chunk, int count,
+                                   offset_t j, Piece* stages, Sums<V, S::warp_columns> (&sums)[S::tall])
+{
+#pragma unroll
+    for (int s = 0; s < S::tall; ++s) sums[s].settle();
+    if constexpr (S::groups > 1) join_groups<S, V>(stages, sums);
+    if (S::groups > 1 && group_of_warp() > 0) return;
+#pragma unroll
+    for (int s = 0; s < S::tall; ++s)
+        mend_sums<S::warp_columns>(p, o, first_chunk, first_chunk + count, first_slab<S>() + s,
+                                   static_cast<int>(threadIdx.x) % 32, j + first_eight<S>() * 8, sums[s].value);
+}
 
 // A cluster, or several, per panel and `Columns` columns of C; their blocks have equal parts of the chunks.
 //   grid: parts of every cluster, for every panel, for every `Columns` columns
-//   shared memory: stages and sums, 80 KB, 96 KB with sums in double
+//   shared memory: stages and sums, 80 KB, 96 KB with sums in double or 128 columns
 //   C: every row once
 template <int Columns, class V, class C>
 __global__ void __launch_bounds__(DenseShape<V, Columns>::threads)
     multiply_dense_kernel(PanelsView<V> p, Operands<V, C> o, Grid<Sum<V>> grid)
 {
     using S = DenseShape<V, Columns>;
+    using Memory = DenseMemory<S, Sum<V>>;
     TULLE_DYNAMIC_SHARED(unsigned char, memory);
     Piece* const stages = reinterpret_cast<Piece*>(memory);
-    Two<Sum<V>>* const shared = reinterpret_cast<Two<Sum<V>>*>(memory + DenseMemory<S, Sum<V>>::sums_at);
-    constexpr bool one_cluster = Columns > narrowest_panel;  // registers are scarce there
-    const int shift = grid.parts_shift, splits_shift = shift + (one_cluster ? 0 : grid.clusters_shift),
+    Two<Sum<V>>* const shared = reinterpret_cast<Two<Sum<V>>*>(memory + Memory::sums_at);
+    const int shift = grid.parts_shift, splits_shift = shift + grid.clusters_shift,
               part = static_cast<int>(blockIdx.x) & ((1 << shift) - 1), lane = static_cast<int>(threadIdx.x) % 32;
     const unsigned group = blockIdx.x >> splits_shift, split = blockIdx.x & ((1u << splits_shift) - 1),
                    tile = group / grid.panels, panel = group - tile * grid.panels;
@@ -252,30 +288,33 @@ __global__ void __launch_bounds__(DenseShape<V, Columns>::threads)
                    first_chunk = static_cast<offset_t>(panel) * static_cast<offset_t>(chunks) + begin;
     const Natural<V> source{static_cast<index_t>(begin) * chunk_columns<V>, grid.cols,
                             static_cast<unsigned>(first_chunk * slabs), count};
-    if (splits_shift > 0) arrive_in_cluster();
-    Sums<V, Columns> sums;
+    if (!Memory::in_place && splits_shift > 0) arrive_in_cluster();
+    Sums<V, S::warp_columns> sums[S::tall];
     multiply_chunks<S>(p, RowCopies<S, Rows::pieces, V, C>(o, j), source, count, stages, sums, [](int) {});
-    sums.settle();
-    auto& sum = sums.value;
-    join_groups<S>(stages, sum);
-    if (group_of_warp() == 0) mend_sums<Columns>(p, o, first_chunk, first_chunk + count, slab_of_warp(), lane, j, sum);
+    settle_sums<S>(p, o, first_chunk, count, j, stages, sums);
+    if (Memory::in_place && splits_shift > 0) arrive_in_cluster();  // others may write where stages were
+    const bool has_sums = S::groups == 1 || group_of_warp() == 0;
     if (splits_shift == 0) {
-        if (group_of_warp() == 0) write_sums<Columns>(p, o, first_row + slab_of_warp() * slab_rows, j, lane, sum);
+        if (has_sums) write_all<S>(p, o, first_row, j, lane, sums);
         return;
     }
     wait_for_cluster();
-    if (group_of_warp() == 0) hand_over<Columns, V>(shared, part, shift, sum);
+    if (has_sums)
+#pragma unroll
+        for (int s = 0; s < S::tall; ++s)
+            hand_over<Columns, V>(shared, part, shift, first_slab<S>() + s, first_eight<S>(), sums[s].value);
     arrive_in_cluster();
     wait_for_cluster();
     const PairWriter<Columns, V, C> write(p, o, first_row, j);
     const int clusters = 1 << (splits_shift - shift);
-    if (one_cluster || clusters == 1) return add_share<Columns>(shared, part, shift, write);
+    if (clusters == 1) return add_share<Columns>(shared, part, shift, write);
     Two<Sum<V>>* const left = grid.partial + static_cast<offset_t>(group) * clusters * Pairs<Columns>::count;
     Two<Sum<V>>* const mine = left + static_cast<offset_t>(split >> shift) * Pairs<Columns>::count;
     add_share<Columns>(shared, part, shift, [&](int number, Sum<V> one, Sum<V> other) {
         mine[number] = {{one, other}};
     });
-    if (block_comes_last(grid.arrived + (static_cast<offset_t>(group) << shift) + part, clusters))
+    if (block_comes_last(grid.arrived + (static_cast<offset_t>(group) << shift) + part, clusters,
+                         reinterpret_cast<int*>(memory + Memory::word_at)))
         add_clusters<Columns>(left, clusters, part, shift, write);
 }
 
@@ -303,7 +342,8 @@ void launch_width(const CudaQueue& q, const Policy& policy, const PanelsView<V>&
                             static_cast<unsigned>(ceil_div<offset_t>(panels.rows, panel_rows)),
                             reinterpret_cast<Two<Sum<V>>*>(const_cast<Sum<W>*>(work.partial.data())),
                             const_cast<int*>(work.arrived.data())};
-    if (policy.width == 64) launch_dense<64>(q, policy, panels, grid, work.early, o);
+    if (policy.width == widest_panel) launch_dense<widest_panel>(q, policy, panels, grid, work.early, o);
+    else if (policy.width == 64) launch_dense<64>(q, policy, panels, grid, work.early, o);
     else launch_dense<32>(q, policy, panels, grid, work.early, o);
 }
 

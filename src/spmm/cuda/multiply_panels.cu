@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(Shape<V, Columns>::threads)
     const Lists<S, V> lists{list};
     const RowCopies<S, Kind, V, C> rows(o, j);
     const int lane = static_cast<int>(threadIdx.x) % 32, slab = static_cast<int>(threadIdx.x) / 32;
-    Sums<V, Columns> sums;
+    Sums<V, Columns> sums[1];
     lists.ask(p, unit, 0);
     end_copy_group();
     wait_for_copies<0>();
@@ -110,11 +110,11 @@ __global__ void __launch_bounds__(Shape<V, Columns>::threads)
     multiply_chunks<S>(p, rows, lists, static_cast<int>(unit.end - unit.begin), stages, sums, [&](int step) {
         if (step % lists.stages == 0) lists.ask(p, unit, step * S::chunks + lists.chunks);
     });
-    mend_sums<Columns>(p, o, unit.begin, unit.end, slab, lane, j, sums.value);
+    mend_sums<Columns>(p, o, unit.begin, unit.end, slab, lane, j, sums[0].value);
     if (unit.first_slot >= 0 &&
-        !join_units<Columns>(unit, pieces, tile, ceil_div<offset_t>(o.n, Columns), is_last, sums.value))
+        !join_units<Columns>(unit, pieces, tile, ceil_div<offset_t>(o.n, Columns), is_last, sums[0].value))
         return;
-    write_sums<Columns>(p, o, offset_t{unit.panel} * panel_rows + slab * slab_rows, j, lane, sums.value);
+    write_sums<Columns>(p, o, offset_t{unit.panel} * panel_rows + slab * slab_rows, j, lane, sums[0].value);
 }
 
 template <int Columns, Rows Kind, class V, class C>

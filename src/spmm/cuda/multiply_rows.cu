@@ -230,16 +230,16 @@ __device__ inline void add_pieces(const Run<T>* left, offset_t apart, int count,
 }
 
 // Leaves the sums of a piece; the last of its row to come adds them all up and writes them. Of many pieces, the last of
-// each `pieces_together` adds up these first and leaves them in the place of their first: nobody adds up all of a long
-// row one after the other. Counters of groups are those of their first pieces; that of the row is its second piece's
-// then, which begins no group. A loop, although it turns twice at most: what stands here once needs fewer registers.
+// each group adds up its own first and leaves them in the place of their first: nobody adds up all of a long row one
+// after the other. Counters of groups are those of their first pieces; that of the row is its second piece's then,
+// which begins no group. A loop, although it turns twice at most: what stands here once needs fewer registers.
 template <int Lanes, class V, class C>
 __device__ inline void join_pieces(const RowLine& line, const Operands<V, C>& o, const Pieces<V>& pieces, offset_t j,
                                    int tile, const Sum<V> (&sum)[run_length])
 {
-    bool grouped = line.count > most_in_turn;
-    int first = grouped ? line.piece / pieces_together * pieces_together : 0, counter = first, apart = 1,
-        count = grouped ? min(pieces_together, line.count - first) : line.count;
+    bool grouped = line.count > most_in_turn(sizeof(V));
+    const int together = grouped ? pieces_together(line.count) : line.count;
+    int first = line.piece / together * together, counter = first, apart = 1, count = min(together, line.count - first);
     const auto left = [&](int piece) {
         return pieces.partial + (offset_t{line.first_slot} + piece) * pieces.runs + j / run_length;
     };
@@ -257,8 +257,8 @@ __device__ inline void join_pieces(const RowLine& line, const Operands<V, C>& o,
         }
         if (j < o.n) *left(first) = {{whole[0], whole[1], whole[2], whole[3]}};
         grouped = false;
-        first = 0, counter = 1, apart = pieces_together;
-        count = (line.count + pieces_together - 1) / pieces_together;
+        first = 0, counter = 1, apart = together;
+        count = (line.count + together - 1) / together;
     }
 }
 

@@ -11,146 +11,34 @@
 //                slab in that column is; and where a sum is not finite, the warp adds up again, entry by entry
 #pragma once
 
-#include "spmm/cuda/operands.cuh"
-
-#include <type_traits>
+#include "spmm/cuda/panel_tiles.cuh"
 
 #include "base/constant.hpp"
 #include "base/math.hpp"
 #include "device/cuda/copies.cuh"
-#include "device/cuda/mma.cuh"
 
 namespace tulle::inline TULLE_ABI::spmm {
 
 constexpr unsigned all_lanes = 0xffffffffu;
 
-// How numbers lie in words, and the product, for each type.
-template <class V>
-struct Tile {  // 16 bits
-    static constexpr Half half = std::is_same_v<V, Float16> ? Half::f16 : Half::bf16;
-    __device__ static constexpr fragment::Entry place(int lane, int i) { return fragment::a16(lane, i); }
-    __device__ static std::uint32_t word(std::uint32_t stored) { return stored; }
-    __device__ static void multiply(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2])
-    {
-        mma_m16n8k16<half>(d, a, b);
-    }
-    __device__ static float factor(V value) { return widen(value); }
-    // The column, among those of the block, of a lane's c-th sum in a row of the t-th eight.
-    __device__ static constexpr int column(int t, int lane, int c) { return t * 8 + lane % 4 * 2 + c; }
-    // Where a row of B has its pieces: shuffled, so that eight rows of a matrix lie in different banks.
-    template <int Pieces>
-    __device__ static int piece(int row, int piece)
-    {
-        return Pieces == 4 ? piece ^ (row / 2 % 4) : piece ^ (row % 8);
-    }
-};
-
-template <>
-struct Tile<float> {  // tf32
-    __device__ static constexpr fragment::Entry place(int lane, int i) { return fragment::a32(lane, i); }
-    __device__ static std::uint32_t word(std::uint32_t stored) { return to_tf32(__builtin_bit_cast(float, stored)); }
-    __device__ static void multiply(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2])
-    {
-        mma_m16n8k8_tf32(d, a, b);
-    }
-    __device__ static float factor(float value) { return __builtin_bit_cast(float, to_tf32(value)); }
-    // Eights are every fourth column of 32, so that a lane reads what it needs for four of them at once.
-    __device__ static constexpr int column(int t, int lane, int c)
-    {
-        return t / 4 * 32 + (lane % 4 * 2 + c) * 4 + t % 4;
-    }
-    template <int Pieces>
-    __device__ static int piece(int row, int piece)
-    {
-        return piece ^ (row % 4 * 2);
-    }
-};
-
-// In place of float: its products have nearly the accuracy of float. A number is the sum of a big tf32 number, itself
-// rounded, and a small one, what is left; big * big is added up beside small * big + big * small. The small one is kept
-// 2^13 times as large, so that it is subnormal for subnormal numbers only. Where that overflows, for numbers from 2^126
-// on, sums are not finite and added up again. Integers round a number, in less time than a conversion takes: what is
-// left has at most 12 bits, of which 11 stay, and a NaN, which its big part may lose, is in the small one.
-struct Split {
-    float value;
-};
-constexpr float small_scale = 0x1p13f;
-
-template <>
-struct Tile<Split> : Tile<float> {
-    static constexpr std::uint32_t beyond = 0x1fff;  // bits that tf32 does not have
-    __device__ static std::uint32_t word(std::uint32_t stored) { return (stored + (beyond + 1) / 2) & ~beyond; }
-    __device__ static std::uint32_t small(std::uint32_t stored)
-    {
-        const float left = __builtin_bit_cast(float, stored) - __builtin_bit_cast(float, word(stored));
-        return __builtin_bit_cast(std::uint32_t, left * small_scale) & ~beyond;
-    }
-    __device__ static float factor(Split number) { return number.value; }
-};
-
-template <>
-struct Tile<double> {
-    __device__ static constexpr fragment::Entry place(int lane, int i) { return fragment::a32(lane, i); }
-    __device__ static double factor(double value) { return value; }
-    // Eights are every other column of 16.
-    __device__ static constexpr int column(int t, int lane, int c)
-    {
-        return t / 2 * 16 + (lane % 4 * 2 + c) * 2 + t % 2;
-    }
-    template <int Pieces>
-    __device__ static int piece(int row, int piece)
-    {
-        return piece ^ (row % 4 * 2);
-    }
-};
-
-// The sums of a lane: four in every eight columns.
-template <class V, int Columns>
-struct Sums {
-    Sum<V> value[Columns / 8][4] = {};
-    __device__ void settle() {}
-};
-template <int Columns>
-struct Sums<Split, Columns> {
-    float value[Columns / 8][4] = {}, small[Columns / 8][4] = {};  // the small ones apart, until all is multiplied
-    __device__ void settle()
-    {
-#pragma unroll
-        for (int t = 0; t < Columns / 8; ++t)
-            for (int i = 0; i < 4; ++i) value[t][i] += small[t][i] * (1 / small_scale);
-    }
-};
-
-// make_panels() and mma agree on which lane has what.
-template <class V>
-constexpr bool places_agree()
-{
-    for (int lane = 0; lane < 32; ++lane)
-        for (int i = 0; i < values_per_lane<V>; ++i) {
-            const fragment::Entry at = sizeof(V) == 2 ? fragment::a16(lane, i) : fragment::a32(lane, i);
-            const LanePlace place = lane_place<V>(at.row, at.col);
-            if (place.lane != lane || place.value != i) return false;
-        }
-    return true;
-}
-static_assert(places_agree<Float16>() && places_agree<Bfloat16>() && places_agree<float>() && places_agree<double>());
-
 // The shape of a block that computes `Columns` columns of C, with `Depth` stages on their way or in use. `Groups` of
-// warps share the `Chunks` of a stage.
-template <class V, int Columns, int Depth = 3, int Groups = 1, int Chunks = Columns == 32 ? 4 : 2>
+// warps share the `Chunks` of a stage. A warp has `Tall` slabs, `Across` warps share the columns.
+template <class V, int Columns, int Depth = 3, int Groups = 1, int Chunks = Columns == 32 ? 4 : 2, int Tall = 1,
+          int Across = 1>
 struct Shape {
-    static constexpr int columns = Columns, groups = Groups, threads = 32 * slabs * Groups;
-    static constexpr int chunks = Chunks;
-    static_assert(chunks % Groups == 0);
+    static constexpr int columns = Columns, groups = Groups, tall = Tall, across = Across;
+    static constexpr int warp_columns = Columns / Across, warps = slabs / Tall * Across * Groups, threads = 32 * warps;
+    static constexpr int chunks = Chunks, copy_groups = warps / slabs;  // whose warps copy the tiles of every slab
+    static_assert(chunks % copy_groups == 0 && (Groups == 1 || Tall == Across));  // group_of_warp()
     static constexpr int depth = Depth;
     static constexpr int rows = chunk_columns<V>;  // of B in a chunk
     static constexpr int row_pieces = Columns / per_piece<V>;
     static constexpr int tiles_at = rows * row_pieces,
                          chunk_pieces = tiles_at + 32 * slabs;  // rows of B, then a piece of A for each lane of a slab
     static constexpr int stage_pieces = chunks * chunk_pieces;
-    // Whether stages that a source fills are copied without asking; not in wide blocks, which have no registers left.
+    // Whether stages that a source fills are copied without asking; not where registers are scarce.
     template <class Source>
-    static constexpr bool in_order = Source::whole&& Columns == narrowest_panel;
+    static constexpr bool in_order = Source::whole&& warp_columns == narrowest_panel;
 };
 
 // A row of B as the kernel sees it: pieces that can be copied, or single numbers anywhere.
@@ -249,6 +137,17 @@ struct RowCopies {
 // The slab of this warp, and its group.
 __device__ inline int slab_of_warp() { return static_cast<int>(threadIdx.x) / 32 % slabs; }
 __device__ inline int group_of_warp() { return static_cast<int>(threadIdx.x) / 32 / slabs; }
+// What it multiplies: the first of its slabs, and of its eights of columns.
+template <class S>
+__device__ inline int first_slab()
+{
+    return static_cast<int>(threadIdx.x) / 32 / S::across * S::tall % slabs;
+}
+template <class S>
+__device__ inline int first_eight()
+{
+    return static_cast<int>(threadIdx.x) / 32 % S::across * (S::warp_columns / 8);
+}
 
 // Asks for the tiles of a stage: each lane for its own piece.
 template <class S, class V, class Source>
@@ -262,13 +161,13 @@ __device__ inline void ask_for_tiles(const PanelsView<V>& p, const Source& sourc
             const Piece* from = reinterpret_cast<const Piece*>(p.value) +
                                 (std::uint64_t{source.tile(first + group, slab)} * 32 + static_cast<unsigned>(lane));
 #pragma unroll
-            for (int i = 0; i < S::chunks; i += S::groups)
+            for (int i = 0; i < S::chunks; i += S::copy_groups)
                 copy_async(to + (group + i) * S::chunk_pieces * static_cast<int>(sizeof(Piece)), from + i * slabs * 32);
             return;
         }
 #pragma unroll
-    for (int i = 0; i < S::chunks; i += S::groups) {
-        const int c = S::groups > 1 ? i + group_of_warp() : i;
+    for (int i = 0; i < S::chunks; i += S::copy_groups) {
+        const int c = S::copy_groups > 1 ? i + group_of_warp() : i;
         if (source.has(first + c, slab))
             copy_async(to + c * S::chunk_pieces * static_cast<int>(sizeof(Piece)),
                        reinterpret_cast<const Piece*>(p.value) +
@@ -277,107 +176,140 @@ __device__ inline void ask_for_tiles(const PanelsView<V>& p, const Source& sourc
     }
 }
 
-// The tile of a warp's slab times all columns.
-template <class S, class V, int Columns>
-__device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int lane, Sums<V, Columns>& sums)
+// The tiles of a warp's slabs, the first of which is `slab`, times its columns.
+template <class S, class V>
+__device__ inline void multiply_chunk(const Piece* chunk, int slab, int lane, Sums<V, S::warp_columns> (&sums)[S::tall])
 {
-    std::uint32_t a[4];
+    std::uint32_t a[S::tall][4];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) a[i] = Tile<V>::word(tile.word[i]);
+    for (int s = 0; s < S::tall; ++s) {
+        const Piece tile = chunk[S::tiles_at + (slab + s) * 32 + lane];
+        for (int i = 0; i < 4; ++i) a[s][i] = Tile<V>::word(tile.word[i]);
+    }
+    const int eight = first_eight<S>();
     if constexpr (sizeof(V) == 2) {
         const int row = lane % 16;
 #pragma unroll
-        for (int t = 0; t < Columns / 8; t += 2) {
+        for (int t = 0; t < S::warp_columns / 8; t += 2) {
             std::uint32_t b[4];
             load_transposed(b, SharedAddress(chunk + row * S::row_pieces +
-                                             Tile<V>::template piece<S::row_pieces>(row, t + lane / 16)));
+                                             Tile<V>::template piece<S::row_pieces>(row, eight + t + lane / 16)));
             const std::uint32_t left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};
-            Tile<V>::multiply(sums.value[t], a, left);
-            Tile<V>::multiply(sums.value[t + 1], a, right);
+#pragma unroll
+            for (int s = 0; s < S::tall; ++s) {
+                Tile<V>::multiply(sums[s].value[t], a[s], left);
+                Tile<V>::multiply(sums[s].value[t + 1], a[s], right);
+            }
         }
     } else {
         const int row = lane % 4;  // and the one four below, whose pieces lie alike
 #pragma unroll
-        for (int t = 0; t < Columns / 8; t += 4) {
+        for (int t = 0; t < S::warp_columns / 8; t += 4) {
             const Piece* from =
-                chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, t * 2 + lane / 4);
+                chunk + row * S::row_pieces + Tile<V>::template piece<S::row_pieces>(row, (eight + t) * 2 + lane / 4);
             const Piece upper = from[0], lower = from[4 * S::row_pieces];
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 const std::uint32_t b[2] = {Tile<V>::word(upper.word[i]), Tile<V>::word(lower.word[i])};
-                Tile<V>::multiply(sums.value[t + i], a, b);
+#pragma unroll
+                for (int s = 0; s < S::tall; ++s) Tile<V>::multiply(sums[s].value[t + i], a[s], b);
             }
         }
     }
 }
 
-// The same with split numbers, three products for one.
-template <class S, int Columns>
-__device__ inline void multiply_tile(const Piece& tile, const Piece* chunk, int lane, Sums<Split, Columns>& sums)
+// Split numbers, three products for one. One kind of product after the other: none waits for the one just ahead.
+template <int Columns>
+__device__ inline void multiply_split(const SplitFour& a, const SplitFour& upper, const SplitFour& lower, int t,
+                                      Sums<Split, Columns>& sums)
 {
     using T = Tile<Split>;
-    std::uint32_t big[4], small[4];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) big[i] = T::word(tile.word[i]), small[i] = T::small(tile.word[i]);
-    const int row = lane % 4;
+    for (int i = 0; i < 4; ++i) T::multiply(sums.small[t + i], a.small, {upper.big[i], lower.big[i]});
 #pragma unroll
-    for (int t = 0; t < Columns / 8; t += 4) {
-        const Piece* from = chunk + row * S::row_pieces + T::piece<S::row_pieces>(row, t * 2 + lane / 4);
-        const Piece upper = from[0], lower = from[4 * S::row_pieces];
-        std::uint32_t big_b[4][2], small_b[4][2];
+    for (int i = 0; i < 4; ++i) T::multiply(sums.value[t + i], a.big, {upper.big[i], lower.big[i]});
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            big_b[i][0] = T::word(upper.word[i]), big_b[i][1] = T::word(lower.word[i]);
-            small_b[i][0] = T::small(upper.word[i]), small_b[i][1] = T::small(lower.word[i]);
-        }
-        // One kind of product after the other: none waits for the one just ahead.
-#pragma unroll
-        for (int i = 0; i < 4; ++i) T::multiply(sums.small[t + i], small, big_b[i]);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) T::multiply(sums.value[t + i], big, big_b[i]);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) T::multiply(sums.small[t + i], big, small_b[i]);
-    }
+    for (int i = 0; i < 4; ++i) T::multiply(sums.small[t + i], a.big, {upper.small[i], lower.small[i]});
 }
 
-// The tiles of a warp's slab in all chunks of a stage that its group has, of doubles: two or four chunks at once,
+template <class S>
+__device__ inline void multiply_split_chunk(const Piece* chunk, int slab, int lane,
+                                            Sums<Split, S::warp_columns> (&sums)[S::tall])
+{
+    const int row = lane % 4, eight = first_eight<S>();
+    const Piece* tile = chunk + S::tiles_at + slab * 32 + lane;
+    const SplitFour first(tile[0]), last(tile[(S::tall - 1) * 32]);
+#pragma unroll
+    for (int t = 0; t < S::warp_columns / 8; t += 4) {
+        const Piece* from =
+            chunk + row * S::row_pieces + Tile<Split>::piece<S::row_pieces>(row, (eight + t) * 2 + lane / 4);
+        const SplitFour upper(from[0]), lower(from[4 * S::row_pieces]);
+        multiply_split(first, upper, lower, t, sums[0]);
+        if constexpr (S::tall > 1) multiply_split(last, upper, lower, t, sums[S::tall - 1]);
+    }
+    static_assert(S::tall <= 2);
+}
+
+// The tiles of a warp's slabs in all chunks of a stage that its group has, of doubles: two or four chunks at once,
 // because products of four columns alone leave half of a tensor core unused.
-template <class S, int Columns>
-__device__ inline void multiply_stage(const Piece* stage, int slab, int lane, Sums<double, Columns>& sums)
+template <class S>
+__device__ inline void multiply_stage(const Piece* stage, int slab, int lane,
+                                      Sums<double, S::warp_columns> (&sums)[S::tall])
 {
     constexpr int count = S::chunks / S::groups;
-    const int row = lane % 4;
-    const Piece* first = stage + group_of_warp() * S::chunk_pieces;
-    double a[count][2], b[2][count];
+    const int row = lane % 4, eight = first_eight<S>();
+    const Piece* first = stage + (S::groups > 1 ? group_of_warp() : 0) * S::chunk_pieces;
+    double a[S::tall][count][2], b[2][count];
 #pragma unroll
-    for (int i = 0; i < count; ++i) {
-        const Piece& tile = first[i * S::groups * S::chunk_pieces + S::tiles_at + slab * 32 + lane];
-        const auto both = __builtin_bit_cast(Two<double>, tile);
-        a[i][0] = both.value[0], a[i][1] = both.value[1];
-    }
+    for (int s = 0; s < S::tall; ++s)
 #pragma unroll
-    for (int t = 0; t < Columns / 8; t += 2) {
-        const int piece = row * S::row_pieces + Tile<double>::piece<S::row_pieces>(row, t * 4 + lane / 4);
+        for (int i = 0; i < count; ++i) {
+            const Piece& tile = first[i * S::groups * S::chunk_pieces + S::tiles_at + (slab + s) * 32 + lane];
+            const auto both = __builtin_bit_cast(Two<double>, tile);
+            a[s][i][0] = both.value[0], a[s][i][1] = both.value[1];
+        }
+#pragma unroll
+    for (int t = 0; t < S::warp_columns / 8; t += 2) {
+        const int piece = row * S::row_pieces + Tile<double>::piece<S::row_pieces>(row, (eight + t) * 4 + lane / 4);
 #pragma unroll
         for (int i = 0; i < count; ++i) {
             const auto both = __builtin_bit_cast(Two<double>, first[i * S::groups * S::chunk_pieces + piece]);
             b[0][i] = both.value[0], b[1][i] = both.value[1];
         }
 #pragma unroll
-        for (int k = 0; k < 2; ++k)
-            if constexpr (count == 4) mma_m16n8k16(sums.value[t + k], a, b[k]);
-            else mma_m16n8k8(sums.value[t + k], a, b[k]);
+        for (int s = 0; s < S::tall; ++s)
+#pragma unroll
+            for (int k = 0; k < 2; ++k)
+                if constexpr (count == 4) mma_m16n8k16(sums[s].value[t + k], a[s], b[k]);
+                else mma_m16n8k8(sums[s].value[t + k], a[s], b[k]);
     }
+}
+
+// A stage of this block, of whose chunks `first` is the first: what its warp has to multiply.
+template <class S, class V, class Source>
+__device__ inline void multiply_chunks_of_stage(const Source& source, int first, const Piece* stage, int slab, int lane,
+                                                Sums<V, S::warp_columns> (&sums)[S::tall])
+{
+    if constexpr (std::is_same_v<V, double>) multiply_stage<S>(stage, slab, lane, sums);
+    else
+#pragma unroll
+        for (int i = 0; i < S::chunks; i += S::groups) {
+            const int c = S::groups > 1 ? i + group_of_warp() : i;
+            if (!source.whole && !source.has(first + c, slab)) continue;
+            if constexpr (std::is_same_v<V, Split>)
+                multiply_split_chunk<S>(stage + c * S::chunk_pieces, slab, lane, sums);
+            else multiply_chunk<S, V>(stage + c * S::chunk_pieces, slab, lane, sums);
+        }
 }
 
 // All chunks of a block, from the first on; `each_step` is called once a stage, to ask for more of what the source
 // reads.
 template <class S, Rows Kind, class V, class C, class Source, class Ask>
 __device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S, Kind, V, C>& rows,
-                                       const Source& source, int chunks, Piece* stages, Sums<V, S::columns>& sums,
-                                       Ask&& each_step)
+                                       const Source& source, int chunks, Piece* stages,
+                                       Sums<V, S::warp_columns> (&sums)[S::tall], Ask&& each_step)
 {
-    const int lane = static_cast<int>(threadIdx.x) % 32, slab = slab_of_warp(), steps = ceil_div(chunks, S::chunks);
+    const int lane = static_cast<int>(threadIdx.x) % 32, slab = first_slab<S>(), steps = ceil_div(chunks, S::chunks);
     const auto ask_for_stage = [&](int step, Piece* stage) {
         rows.ask(source, step * S::chunks, stage);
         ask_for_tiles<S>(p, source, step * S::chunks, stage);
@@ -397,16 +329,7 @@ __device__ inline void multiply_chunks(const PanelsView<V>& p, const RowCopies<S
         if (step + S::depth - 1 < steps) ask_for_stage(step + S::depth - 1, stages + in * S::stage_pieces);
         each_step(step);
         end_copy_group();
-        const Piece* stage = stages + out * S::stage_pieces;
-        if constexpr (std::is_same_v<V, double>) multiply_stage<S>(stage, slab, lane, sums);
-        else
-#pragma unroll
-            for (int i = 0; i < S::chunks; i += S::groups) {
-                const int c = S::groups > 1 ? i + group_of_warp() : i;
-                if (source.whole || source.has(step * S::chunks + c, slab))
-                    multiply_tile<S>(stage[c * S::chunk_pieces + S::tiles_at + slab * 32 + lane],
-                                     stage + c * S::chunk_pieces, lane, sums);
-            }
+        multiply_chunks_of_stage<S, V>(source, step * S::chunks, stages + out * S::stage_pieces, slab, lane, sums);
         out = out == S::depth - 1 ? 0 : out + 1;
         in = in == S::depth - 1 ? 0 : in + 1;
     }
