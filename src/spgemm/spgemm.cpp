@@ -16,6 +16,7 @@
 #include "tulle/spgemm.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/math.hpp"
@@ -247,14 +248,15 @@ Csr<V> allocate(const State& s, index_t rows, offset_t nonzeros, Buffer<offset_t
     });
 }
 
-// A small C: rows computed where there is room, then gathered.
+// A small C: rows computed where there is room, then gathered. Nothing if a row of A is long.
 template <class State, class V>
-Csr<V> multiply_on(const CudaQueue& q, const State& s, const V* type)
+std::optional<Csr<V>> multiply_on(const CudaQueue& q, const State& s, const V* type)
 {
     auto rows = [&] {
         const trace::Phase phase{"multiply"};
         return small::multiply_rows(q, s.a.view(), s.b.view(), s.features);
     }();
+    if (rows.nonzeros == small::gave_up) return {};
     Csr<V> c = allocate(s, s.rows(), rows.nonzeros, {}, type);
     const trace::Phase phase{"gather"};
     small::gather_rows(q, rows, c.col.data(), c.value.data());
@@ -263,7 +265,7 @@ Csr<V> multiply_on(const CudaQueue& q, const State& s, const V* type)
 }
 
 template <class State, class V>
-Csr<V> multiply_on(const CpuQueue&, const State&, const V*)
+std::optional<Csr<V>> multiply_on(const CpuQueue&, const State&, const V*)
 {
     throw ValueError("one kernel for a whole product is for GPUs");  // check_policy() has refused that before
 }
@@ -314,8 +316,10 @@ template <class V>
 Csr<V> Plan<V>::once(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options)
 {
     const auto s = make_state<State>(ctx, a, b, options);
-    if (is_for_one_kernel(*s, sizeof(V)))
-        return s->ctx.run([&](const auto& q) { return multiply_on(q, *s, static_cast<const V*>(nullptr)); });
+    if (is_for_one_kernel(*s, sizeof(V))) {
+        auto c = s->ctx.run([&](const auto& q) { return multiply_on(q, *s, static_cast<const V*>(nullptr)); });
+        if (c) return std::move(*c);
+    }
     s->ctx.run([&](const auto& q) { count_on(q, *s); });
     s->nonzeros = group_all(*s);
     ctx.run([&](const auto& q) {

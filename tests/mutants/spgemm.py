@@ -13,8 +13,10 @@ def spgemm(name, file, old, new, filter=ORACLE, **more):
 
 MUTANTS = [
     spgemm("one kernel: rows of the last warps begin too early", "src/spgemm/small/cuda/multiply_rows.cu", "for (index_t warp = 0; warp < thread / 32; ++warp) at", "for (index_t warp = 1; warp < thread / 32; ++warp) at", filter="*SpgemmSmallOn.TakesTheMost*/cuda*", seeds=[1]),
+    spgemm("one kernel: rows are put in order by more threads than a block of wide rows has", "src/spgemm/small/cuda/multiply_rows.cu", "const auto threads = static_cast<index_t>(blockDim.x), thread", "const auto threads = static_cast<index_t>(32 * most_warps), thread", filter="*OrdersManyRows*/cuda*", seeds=[1]),
     spgemm("one kernel: a first product is added to plus zero", "src/spgemm/small/cuda/multiply_rows.cu", "mark[col] != 0 ? sum[col] : V(-0.0)", "mark[col] != 0 ? sum[col] : V(0)", filter="*SpgemmSmallOn.KeepsTheSign*/cuda*", seeds=[1]),
     spgemm("one kernel: too little room passes for enough", "src/spgemm/small/cuda/multiply_rows.cu", "if (c.nonzeros > room) multiply", "if (c.nonzeros > 2 * room) multiply", filter="*SpgemmSmallOn.RunsAgain*/cuda*", seeds=[1]),
+    spgemm("one kernel: a long row is left out of C", "src/spgemm/spgemm.cpp", "if (rows.nonzeros == small::gave_up) return {};", "if (rows.nonzeros == small::gave_up) rows.nonzeros = 0;", filter="*SpgemmSmallOn.LeavesLongRows*/cuda*", seeds=[1]),
     spgemm("one kernel: rows of B are not waited for", "src/spgemm/small/cuda/multiply_rows.cu", "b.value[at[r] + k]);\n            __syncwarp();", "b.value[at[r] + k]);", filter="*SpgemmSmallOn.HasTheBitsOfThePhasesOnRandom*/cuda*", seeds=[1, 2, 3], build="sim-tsan"),
     spgemm("older GPUs: every table is said to fit", "src/spgemm/cuda/block_memory.hpp", "return bytes + static_bytes <= cuda::device_limits(q.device).block_bytes;", "return bytes > 0 && q.device >= 0;", filter="*OlderGpus*/cuda*", seeds=[1]),
     spgemm("older GPUs: a narrow window skips columns", "src/spgemm/adaptive/cuda/fill_dense.cu", "done < f.width; done += Window)", "done < f.width; done += wide_window)", filter="*OlderGpus*/cuda*", seeds=[1]),

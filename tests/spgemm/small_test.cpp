@@ -117,6 +117,20 @@ TEST_P(SpgemmSmallOn, TakesTheMostColumnsAndManyRows)
                           stairs<double>(3, 5, [](index_t i) { return i + 1; }));
 }
 
+// Wide rows leave a block fewer warps, down to one: the last block orders more rows than it has threads.
+TEST_P(SpgemmSmallOn, OrdersManyRowsWithAnyNumberOfWarps)
+{
+    for (const index_t cols : {8192, 4100, 2700, 1700, 1300, 1100}) {
+        SCOPED_TRACE(cols);
+        const auto ends = matrix_where<double>(3, cols, Values::reals, 6, [&](index_t i, index_t j) {
+            return j % 1000 == i || j == cols - 1 - i;
+        });
+        expect_bits_of_phases(stairs<double>(300, 3, [](index_t i) { return i % 4; }), ends);
+    }
+    const auto ends = matrix_where<float>(3, 8192, Values::reals, 6, [](index_t i, index_t j) { return j % 999 == i; });
+    expect_bits_of_phases(stairs<float>(130, 3, [](index_t i) { return i % 4; }), ends);
+}
+
 // A full C from a column and a row: more entries than were expected, so that the kernel runs again.
 TEST_P(SpgemmSmallOn, RunsAgainWhereTheFirstRoomIsTooSmall)
 {
@@ -124,6 +138,17 @@ TEST_P(SpgemmSmallOn, RunsAgainWhereTheFirstRoomIsTooSmall)
     const auto row = matrix_where<double>(300, 300, Values::reals, 2, [](index_t i, index_t) { return i == 0; });
     ASSERT_LT(small::first_room({300, 300, 300, 300, 300}), 300 * 300);
     expect_bits_of_phases(column, row);
+}
+
+// A row of A at the limit is computed; one beyond it makes the kernel give up, and C is computed in phases.
+TEST_P(SpgemmSmallOn, LeavesLongRowsToThePhases)
+{
+    const auto b = stairs<double>(600, 40, [](index_t i) { return i % 3; });
+    for (const index_t longest : {511, 512, 513, 600}) {
+        SCOPED_TRACE(longest);
+        const auto a = stairs<double>(40, 600, [&](index_t i) { return i == 17 ? longest : i % 5; });
+        expect_bits_of_phases(a, b);
+    }
 }
 
 // A budget without room for rows out of order has the phases compute C.

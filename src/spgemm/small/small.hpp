@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Small products on a GPU, computed once: one kernel computes every row of C in shared memory and writes it wherever
 // there is room; the last block puts the rows in order. The host waits for the size of C, and a second kernel gathers
-// the rows. No symbolic phase, no groups.
+// the rows. No symbolic phase, no groups. A long row of A would keep one warp busy for longer than phases take: then
+// the kernel gives up.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +18,10 @@ namespace tulle::inline TULLE_ABI::spgemm::small {
 inline constexpr index_t most_columns = 8192;
 inline constexpr offset_t most_positions = offset_t{1} << 23;  // rows times columns
 inline constexpr offset_t most_products = offset_t{1} << 25;   // estimated
+// Nonzeros of a row of A. A warp adds up the rows of B one after the other, four in 1.7 µs (measured: in one kernel and
+// in phases hangGlider_2 with a row of 1463, 629 and 262 µs; reorientation_1, 632, 182 and 160; rajat19, 338, 129 and
+// 159).
+inline constexpr offset_t longest_row = 512;
 
 // Products, if the rows of B that A asks for are as long as B's rows are in the mean.
 constexpr offset_t expected_products(const Features& t)
@@ -48,8 +53,10 @@ struct PlacedRows {
     Buffer<index_t> col;
     Buffer<V> value;
     Buffer<offset_t> row_begin;  // of C
-    offset_t nonzeros = 0;       // of C
+    offset_t nonzeros = 0;       // of C; gave_up: A has a row that is too long, and nothing is computed
 };
+
+inline constexpr offset_t gave_up = -1;
 
 // Waits.
 template <class V>

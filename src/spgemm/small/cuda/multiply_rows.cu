@@ -19,6 +19,7 @@ constexpr int marks_of_word = 4, columns_of_step = 32 * marks_of_word;
 struct Progress {
     unsigned long long entries;  // of C that have a place
     int blocks;                  // that have come to their end
+    int long_rows;               // of A, left out
 };
 
 // The row of C that a warp is computing.
@@ -135,10 +136,27 @@ __device__ void order_rows(const RowPlace* place, index_t rows, offset_t* row_be
     if (first < last && last == rows) *told = row_begin[rows] = at;
 }
 
+// A row of C, and where it lies.
+template <class V>
+__device__ void multiply_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const Sums<V>& sums, int columns,
+                             offset_t room, Progress* progress, RowPlace* place, index_t* col, V* value)
+{
+    add_row(sums, a, b, row);
+    const int count = count_marks(sums, columns);
+    unsigned long long begin = 0;
+    if (threadIdx.x % 32 == 0) {
+        begin = atomicAdd(&progress->entries, static_cast<unsigned long long>(count));
+        place[row] = {static_cast<index_t>(begin), count};
+    }
+    begin = __shfl_sync(all_lanes, begin, 0);
+    if (static_cast<offset_t>(begin) + count <= room) write_row(sums, columns, col + begin, value + begin);
+}
+
 // A warp per row.
 //   grid: ceil(rows / warps of a block)
 //   shared memory: for every warp, a sum and a mark a column
 //   place, row_begin: every row, once      col, value: every entry, once, where `room` is enough      told: once
+//   none of them but told if A has a long row
 template <class V>
 __global__ void __launch_bounds__(32 * most_warps)
     multiply_rows_kernel(CsrView<V> a, CsrView<V> b, int columns, offset_t room, Progress* progress, RowPlace* place,
@@ -151,20 +169,16 @@ __global__ void __launch_bounds__(32 * most_warps)
     if (number < a.rows) {
         const auto row = static_cast<index_t>(number);
         const Sums<V> sums = cleared_sums<V>(memory + threadIdx.x / 32 * (columns * (sizeof(V) + 1)), columns);
-        add_row(sums, a, b, row);
-        const int count = count_marks(sums, columns);
-        unsigned long long begin = 0;
-        if (threadIdx.x % 32 == 0) {
-            begin = atomicAdd(&progress->entries, static_cast<unsigned long long>(count));
-            place[row] = {static_cast<index_t>(begin), count};
-        }
-        begin = __shfl_sync(all_lanes, begin, 0);
-        if (static_cast<offset_t>(begin) + count <= room) write_row(sums, columns, col + begin, value + begin);
+        if (a.row_begin[row + 1] - a.row_begin[row] <= longest_row)
+            multiply_row(a, b, row, sums, columns, room, progress, place, col, value);
+        else if (threadIdx.x % 32 == 0) atomicAdd(&progress->long_rows, 1);
     }
     __syncthreads();
     if (threadIdx.x == 0) *before = arrive(&progress->blocks);
     __syncthreads();
-    if (*before == static_cast<int>(gridDim.x) - 1) order_rows(place, a.rows, row_begin, of_warps, told);
+    if (*before < static_cast<int>(gridDim.x) - 1) return;
+    if (load_relaxed(&progress->long_rows) == 0) order_rows(place, a.rows, row_begin, of_warps, told);
+    else if (threadIdx.x == 0) *told = gave_up;
 }
 
 // A warp per row.
