@@ -24,6 +24,7 @@
 #include "base/plural.hpp"
 #include "device/placed.hpp"
 #include "matrix/plan_checks.hpp"
+#include "matrix/widened_once.hpp"
 #include "prim/scale.hpp"
 #include "sptrsv/steps.hpp"
 #include "tulle/outline.hpp"
@@ -331,7 +332,7 @@ std::string Plan<V>::describe() const
             concat("\n  blocks: ",
                    s.options.accuracy == Accuracy::substitution ? "substitution" : "inverses where they are accurate",
                    s.options.accuracy == Accuracy::tested ? ", by trials" : "");
-    if (s.narrow) text += "\n  offsets: given in 32 bits, widened to 64 while the plan was made; none are kept";
+    if (s.narrow) text += matrix::widened_once;
     return text + concat("\n  order:  the same bits every time\n  keeps:  ", human_bytes(bytes()));
 }
 

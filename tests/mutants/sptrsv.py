@@ -48,6 +48,7 @@ MUTANTS = [
     mutant("sptrsv sides: late columns beyond sixteen of a warp are left out", "src/sptrsv/solve/cuda/solve_sides.cu", "if (count > 16) add_columns<N, false>", "if (count > 16) add_columns<(N < 16 ? N : 16), false>", SIDES),
     mutant("sptrsv sides: zeros of an inverse count as entries", "src/sptrsv/solve/cuda/solve_sides.cu", "if (all_finite(sum)) return;", "if (true) return;", SIDES),
     mutant("sptrsv sides: some sides are not substituted", "src/sptrsv/solve/cuda/solve_sides.cu", "side < bundle_sides; side += most_team", "side < most_team; side += most_team", SIDES),
+    mutant("sptrsv sides: x in 32 bits", "src/sptrsv/solve/cuda/solve_sides.cu", "sides.x[row[k] * sides.x_row + me.side * sides.x_col] = told;", "sides.x[static_cast<index_t>(row[k] * sides.x_row + me.side * sides.x_col)] = told;", "*LaterBundles30BitsApart/cuda*", build="sim-asan", seeds=[1]),
     mutant("sptrsv sides: tasks' matrices cost nothing", "src/sptrsv/select/select.cpp", "tasks_of_bundle(f, o, bundles_for(sides), limits) * bundle_task", "0 * tasks_of_bundle(f, o, bundles_for(sides), limits) * bundle_task", "ChooseSptrsvSides.*"),
     mutant("sptrsv graph: a row joins a cluster although another is as late", "src/sptrsv/analysis/graph.cpp", "if (latest.level == 0 || !latest.alone || is_long", "if (latest.level == 0 || is_long", GRAPH),
     mutant("sptrsv layout: late entries beside each other", "src/sptrsv/schedule/tasks.cpp", "apart++ * task.width + i, k);", "apart++ + i, k);", TASKS),

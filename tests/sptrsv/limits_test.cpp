@@ -40,8 +40,8 @@ using namespace tulle::test;
 
 class SptrsvLimitsOn : public OnBackend {};
 
-// A few rows, right-hand sides far apart, by rows and by columns: every product of an index and a leading dimension
-// exceeds 32 bits.
+// A few rows, right-hand sides far apart, by rows and by columns: products of an index and a leading dimension exceed
+// 32 bits, of sides of the first bundle and of later ones.
 template <class V>
 void check_far_apart(const Context& c, Layout layout_b, Layout layout_x, index_t columns, const Options& options,
                      const std::string& what)
@@ -49,7 +49,7 @@ void check_far_apart(const Context& c, Layout layout_b, Layout layout_x, index_t
     SCOPED_TRACE(what);
     const auto a = triangle_where<V>(9, 4, [](index_t i, index_t j) { return i - j <= 2; });
     const auto there = to_device(c, a.view());
-    const offset_t leading = (offset_t{1} << 30) + 1;
+    const offset_t leading = (offset_t{1} << (columns > 9 ? 28 : 30)) + 1;
     ReservedDense<V> b(c, 9, columns, layout_b, leading), x(c, 9, columns, layout_x, leading);
     std::vector<std::vector<V>> right(static_cast<std::size_t>(columns));
     for (index_t j = 0; j < columns; ++j)
@@ -87,6 +87,29 @@ TEST_P(SptrsvLimitsOn, RightHandSides30BitsApart)
                         check_far_apart<float>(c, b, x, columns, {.right_hand_sides = prepared, .force = scheme}, what);
                         if (HasFatalFailure()) return;
                     }
+}
+
+// More sides than a bundle has, and than all bundles of a plan have: where later ones begin.
+TEST_P(SptrsvLimitsOn, LaterBundles30BitsApart)
+{
+    const RoomToReserve room;
+    const auto c = ctx();
+    if (const std::string why = why_not_reserved(c, std::size_t{100} << 30); !why.empty()) GTEST_SKIP() << why;
+    std::vector<std::optional<Policy>> schemes{std::nullopt};
+    if (c.backend() == Backend::cuda)
+        schemes = {std::nullopt,
+                   Policy{.kernel = Kernel::tasks, .merge = Merge::fixed, .rows = 5, .team = most_team, .warps = 4},
+                   Policy{.kernel = Kernel::tasks}};
+    for (const auto& scheme : schemes)
+        for (const Layout b : {Layout::row_major, Layout::col_major})
+            for (const Layout x : {Layout::row_major, Layout::col_major})
+                for (const index_t columns : {9, 34}) {
+                    const std::string what = (scheme ? to_text(*scheme) : "chosen") + ", " + std::to_string(columns) +
+                                             " sides, " + (b == Layout::row_major ? "rows to " : "columns to ") +
+                                             (x == Layout::row_major ? "rows" : "columns");
+                    check_far_apart<float>(c, b, x, columns, {.right_hand_sides = 9, .force = scheme}, what);
+                    if (HasFatalFailure()) return;
+                }
 }
 
 // Rows with as many entries, levels with as many rows and chains of as many rows as a lane, a warp, a team, 8 bits and

@@ -97,7 +97,7 @@ TEST_P(SptrsvOn, SolvesWithThePapersSchemes)
 {
     const auto c = ctx();
     if (c.backend() == Backend::cpu) GTEST_SKIP() << "the paper's kernels are for the GPU";
-    const std::vector<Policy> papers = some_of_the_papers(build::simulated ? 10 : 30);
+    const std::vector<Policy> papers = some_of_the_papers(takes_all() ? 30 : 10);
     for (const auto& [name, a] : triangles<double>()) {
         const auto there = to_device(c, a.view());
         const auto b = vector_of<double>(a.rows, 5);
