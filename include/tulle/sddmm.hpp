@@ -140,7 +140,8 @@ public:
     /// (Policy::stored) and V has no more columns than Options::attended (Options::k where that is 0). With
     /// Options::scaled a score is multiplied by the value of A before the softmax. A row without nonzeros gives zeros.
     /// On a GPU the call returns at once.
-    /// @param alpha factor of the scores, such as 1 / sqrt(k).
+    /// @param alpha factor of the scores, such as 1 / sqrt(k). 0: neither Q, K nor the values of A are read, and rows
+    /// of H are means of rows of V.
     /// @param q rows() rows, any number k of columns.
     /// @param k cols() rows, as many columns as Q.
     /// @param v cols() rows, at most most_attended columns.

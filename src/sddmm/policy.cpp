@@ -1,9 +1,10 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// How many lanes of a GPU share a nonzero (docs/design/sddmm.md). Four are fastest where there is enough work: measured
-// on an H200 for f32 with 32 and 128 columns (bench/results/sddmm-h200-policies.jsonl). Long rows of few nonzeros get
-// the fewest lanes that read a row of Y in one step, because there the time of one nonzero counts, up to 16 where there
-// are some more. Attention in two kernels costs a launch more, and less for each row and nonzero.
+// How many lanes of a GPU share a nonzero (docs/design/sddmm.md), measured on an H200 for f32 with 32 and 128 columns
+// (bench/results/sddmm-h200-lanes.jsonl.gz): four for short rows of Y, and for long ones where there is much work;
+// eight for long rows where four would leave much of the GPU without work, at the beginning or in a last round; and of
+// few nonzeros the fewest lanes that read a row of Y in one step, because there the time of one nonzero counts.
+// Attention in two kernels costs a launch more, and less for each row and nonzero.
 #include <algorithm>
 #include <array>
 
@@ -17,10 +18,11 @@ namespace {
 constexpr std::array lane_counts{4, 8, 16, 32};
 constexpr offset_t bytes_per_lane = 16;
 constexpr offset_t short_row_bytes = 128;  // two steps of four lanes
-// Long rows (measured, 128 columns of f32): 16 lanes with 33,000 to 42,000 nonzeros, four or eight with 84,000 and
-// more.
-constexpr offset_t some_nonzeros = offset_t{1} << 15, many_nonzeros = offset_t{1} << 16;
-constexpr int most_lanes_of_some = 16;
+// Nonzeros of long rows, measured with 128 columns of f32: 32 lanes up to the first number, eight up to the second and
+// from 1 to 2.75 times what an H200 holds at once with four lanes (132 multiprocessors of 36 warps).
+constexpr offset_t some_nonzeros = 21'000, many_nonzeros = 60'000, held_at_once = offset_t{132} * 36 * 32;
+constexpr double few_rounds = 2.75;
+constexpr int lanes_of_some = 8;
 
 // Attention in one kernel beside two, in nanoseconds on an H200 (f32, docs/design/sddmm.md): a row costs so much more,
 // and a nonzero for each byte of a row of V; the second kernel costs a launch.
@@ -32,16 +34,24 @@ bool gains_by_storing(const Features& t)
     return t.attended > 0 && more_of_row * t.rows + more_of_byte * bytes * static_cast<double>(t.nonzeros) > of_launch;
 }
 
+// Whether four lanes have too few warps for long rows of so many nonzeros, or a last round of few.
+bool gains_by_eight(offset_t nonzeros)
+{
+    const double rounds = static_cast<double>(nonzeros) / static_cast<double>(held_at_once);
+    return nonzeros < many_nonzeros || (rounds > 1 && rounds < few_rounds);
+}
+
 Choice choose_lanes(const Features& t)
 {
     const offset_t row_bytes = static_cast<offset_t>(t.value_bytes) * t.k;
-    if (row_bytes <= short_row_bytes || t.nonzeros >= many_nonzeros)
+    const bool is_short = row_bytes <= short_row_bytes;
+    if (!is_short && t.nonzeros >= some_nonzeros && gains_by_eight(t.nonzeros))
+        return {{lanes_of_some}, "eight lanes use whole lines of the L1, with four nonzeros on their way"};
+    if (is_short || t.nonzeros >= some_nonzeros)
         return {{lane_counts.front()}, "four lanes give a block the most nonzeros, whose rows of Y meet in the L1"};
     for (const int lanes : lane_counts)
         if (lanes * bytes_per_lane >= row_bytes)
             return {{lanes}, concat(lanes, " lanes load a row of ", row_bytes, " bytes at once")};
-        else if (lanes == most_lanes_of_some && t.nonzeros >= some_nonzeros)
-            return {{lanes}, concat(lanes, " lanes load a row of ", row_bytes, " bytes in few steps")};
     return {{lane_counts.back()}, concat("rows of ", row_bytes, " bytes are longer than a warp loads at once")};
 }
 

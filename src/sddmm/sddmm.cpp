@@ -240,7 +240,8 @@ void Plan<V, C>::attend(Scalar alpha, const DenseView<const V>& q, const DenseVi
     State& s = *state_;
     require_attention(s, q, k, v, h);
     if (s.features.rows == 0 || v.cols == 0) return;
-    const Attention<V, C> o{alpha, strided(q), strided(k), strided(v), q.cols, v.cols, s.factor(), strided(h)};
+    Attention<V, C> o{alpha, strided(q), strided(k), strided(v), q.cols, v.cols, s.factor(), strided(h)};
+    if (alpha == 0) o.depth = 0, o.value = nullptr;  // scores of zero, whatever Q, K and A hold
     s.ctx.run([&](const auto& queue) {
         if (s.choice.policy.stored && v.cols <= s.scores.columns) attend_stored(queue, s, o);
         else sddmm::attend<V, C>(queue, s.a, s.next_is_early(), o);

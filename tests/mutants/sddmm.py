@@ -13,6 +13,7 @@ MUTANTS = [
     sddmm("early: X is read while the kernel ahead writes it", "src/sddmm/cuda/sample.cu", "    wait_for_earlier_kernels();\n", "", filter="*SddmmChainOn*"),
     sddmm("early: Q is read while the kernel ahead writes it", "src/sddmm/cuda/attend.cu", "    wait_for_earlier_kernels();\n", "", filter="*SddmmChainOn*"),
     sddmm("early: new values pass for settled", "src/sddmm/sddmm.cpp", "    s.settled = false;\n", "", filter="*SddmmChainOn*", build="sim-asan"),
+    sddmm("a batch that ends in another row passes for one row's", "src/sddmm/cuda/dots.cuh", "row[0] == row[batch<Lanes> - 1]", "row[0] == row[1]"),
     sddmm("a batch in several rows takes the first one's row of X", "src/sddmm/cuda/dots.cuh", "if (!same_row) here", "if (false) here"),
     sddmm("sums are exchanged over too few lanes", "src/sddmm/cuda/dots.cuh", "for (; distance > 0; distance /= 2) sum[0] +=", "for (; distance > 1; distance /= 2) sum[0] +="),
     sddmm("lanes give away what they should keep", "src/sddmm/cuda/dots.cuh", "given = upper ? sum[i] : sum[i + half]", "given = upper ? sum[i + half] : sum[i]"),
@@ -35,6 +36,7 @@ MUTANTS = [
     sddmm("strides: cpu, rows of Y in 32 bits", "src/sddmm/cpu/row_dots.hpp", "rows[i] = y.data + columns[i] * y.row;", "rows[i] = y.data + static_cast<index_t>(columns[i] * y.row);", filter="*SddmmLimitsOn*/cpu*", seeds=[1]),
     sddmm("strides: attention, rows of V in 32 bits", "src/sddmm/cuda/running.cuh", "const V* from = v.data + row * v.row + j * v.col;", "const V* from = v.data + static_cast<index_t>(row * v.row + j * v.col);", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
     sddmm("strides: attention, rows of H in 32 bits", "src/sddmm/cuda/attend.cu", "o.h.data[row * o.h.row + j * o.h.col] =", "o.h.data[static_cast<index_t>(row * o.h.row + j * o.h.col)] =", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
+    sddmm("attention: an alpha of zero reads Q, K and A", "src/sddmm/sddmm.cpp", "    if (alpha == 0) o.depth = 0, o.value = nullptr;", "   ", filter="*WithoutAlphaRowsAreMeans*", seeds=[1]),
     sddmm("attention: minus infinity is a base", "src/sddmm/cuda/running.cuh", "const S base = largest == minus_infinity<S>() ? S(0) : largest;", "const S base = largest;", filter="*ScoresOfMinusInfinity*/cuda*", seeds=[1]),
     sddmm("attention: parts of the next row are left before those of this one are joined", "src/sddmm/cuda/attend.cu", "for (int c = 0; c < Runs * run_length; ++c) r.sum[c] += part.sum[c];\n        }\n    __syncthreads();", "for (int c = 0; c < Runs * run_length; ++c) r.sum[c] += part.sum[c];\n        }", filter="*AttentionOn.ScoresMayBeFar*/cuda*", build="sim-tsan", seeds=[1, 2]),
     # scores stored between two kernels

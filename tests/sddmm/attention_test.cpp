@@ -119,6 +119,28 @@ TEST_P(AttentionOn, EqualScoresGiveTheMean)
                   (std::vector<float>{3, 6, 0, 0, 7, 1}));
 }
 
+// alpha of zero: neither Q, K nor the values of A are read; rows of H are means, in short rows and in long ones.
+TEST_P(AttentionOn, WithoutAlphaRowsAreMeans)
+{
+    const auto c = ctx();
+    auto a = matrix_where<double>(5, 300, Values::reals, 4, [](index_t i, index_t j) { return i == 3 || j % 7 == i; });
+    a.value.assign(a.value.size(), std::nan(""));
+    const HostDense<double> q{5, 3, std::vector<double>(15, std::nan(""))},
+        k{300, 3, std::vector<double>(900, std::numeric_limits<double>::infinity())};
+    const auto v = dense<double>(300, 6, Values::integers, 3);
+    for (const bool scaled : {false, true})
+        for (const Policy& way : ways_to_attend(c.backend())) {
+            const auto h = attended<double, double>(c, a, {.scaled = scaled, .force = way}, 0, q, k, v, {});
+            for (index_t i = 0; i < 5; ++i)
+                for (index_t col = 0; col < 6; ++col) {
+                    double sum = 0, count = 0;
+                    for (const auto& [row, j, value] : a.entries())
+                        if (row == i) sum += v(j, col), ++count;
+                    EXPECT_NEAR(h(i, col), sum / count, 1e-12) << to_text(way) << ", row " << i;
+                }
+        }
+}
+
 TEST_P(AttentionOn, AScoreThatIsNoNumberStaysInItsRow)
 {
     const auto c = ctx();
@@ -129,6 +151,15 @@ TEST_P(AttentionOn, AScoreThatIsNoNumberStaysInItsRow)
         EXPECT_TRUE(std::isnan(h(0, 0)));
         EXPECT_EQ(h(1, 0), 3.0f);
     }
+}
+
+TEST_P(AttentionOn, WithoutNonzerosIsZero)
+{
+    const auto c = ctx();
+    const auto a = csr_of<float>(3, 2, {});
+    const HostDense<float> q{3, 1, {1, 2, 3}}, k{2, 1, {1, 2}}, v{2, 1, {1, 2}};
+    for (const Policy& way : candidates(c.backend()))
+        EXPECT_EQ((attended<float, float>(c, a, {.force = way}, 1, q, k, v, {}).at), std::vector<float>(3));
 }
 
 // Rows of several pieces among short ones: called again, the counters of pieces begin anew; V of more columns than

@@ -268,11 +268,15 @@ TEST_P(SddmmOn, ChoosesLanesByTheBytesOfARow)
     EXPECT_EQ(choose({.k = 32, .value_bytes = 4}, Backend::cuda).policy, Policy{4});
     EXPECT_EQ(choose({.k = 33, .value_bytes = 4}, Backend::cuda).policy, Policy{16});
     EXPECT_EQ(choose({.k = 128, .value_bytes = 8}, Backend::cuda).policy, Policy{32});
-    EXPECT_EQ(choose({.nonzeros = 32767, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{32});
-    EXPECT_EQ(choose({.nonzeros = 32768, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{16});
-    EXPECT_EQ(choose({.nonzeros = 32768, .k = 40, .value_bytes = 4}, Backend::cuda).policy, Policy{16});
-    EXPECT_EQ(choose({.nonzeros = 65535, .k = 1000, .value_bytes = 8}, Backend::cuda).policy, Policy{16});
-    EXPECT_EQ(choose({.nonzeros = 65536, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{4});
+    EXPECT_EQ(choose({.nonzeros = 20999, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{32});
+    EXPECT_EQ(choose({.nonzeros = 21000, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{8});
+    EXPECT_EQ(choose({.nonzeros = 21000, .k = 33, .value_bytes = 4}, Backend::cuda).policy, Policy{8});
+    EXPECT_EQ(choose({.nonzeros = 59999, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{8});
+    EXPECT_EQ(choose({.nonzeros = 60000, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{4});
+    EXPECT_EQ(choose({.nonzeros = 152064, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{4});
+    EXPECT_EQ(choose({.nonzeros = 152065, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{8});
+    EXPECT_EQ(choose({.nonzeros = 1 << 20, .k = 1000, .value_bytes = 8}, Backend::cuda).policy, Policy{4});
+    EXPECT_EQ(choose({.nonzeros = 1 << 20, .k = 32, .value_bytes = 4}, Backend::cuda).policy, Policy{4});
 }
 
 TULLE_ON_BACKENDS(SddmmOn);

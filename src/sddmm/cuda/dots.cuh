@@ -11,9 +11,14 @@
 
 namespace tulle::inline TULLE_ABI::sddmm {
 
-// Nonzeros that a slice asks for at once.
+// Nonzeros that a slice asks for at once. Four of 8 lanes, which are many warps with many loads on their way each, and
+// a row of Y is read in whole lines of the L1: fastest for long rows (docs/experiments/sddmm.md).
 template <int Lanes>
-inline constexpr int batch = Lanes < 8 ? Lanes : 8;
+inline constexpr int batch = Lanes <= 8 ? 4 : 8;
+
+// Steps of a row that are loaded at once.
+template <int Lanes, class V>
+inline constexpr int steps_at_once = Lanes == 8 && sizeof(V) <= sizeof(float) ? 4 : 2;
 
 template <class V>
 struct alignas(16) Pack {
@@ -48,11 +53,9 @@ __device__ inline void add_packs(const Strided<const V>& x, const Strided<const 
                                  const index_t (&row)[batch<Lanes>], const index_t (&col)[batch<Lanes>],
                                  Sum<V> (&sum)[batch<Lanes>])
 {
-    constexpr int size = Pack<V>::size;
-    bool same_row = true;
-#pragma unroll
-    for (int i = 1; i < batch<Lanes>; ++i) same_row = same_row && row[i] == row[0];
-#pragma unroll 2
+    constexpr int size = Pack<V>::size, steps = steps_at_once<Lanes, V>;
+    const bool same_row = row[0] == row[batch<Lanes> - 1];  // rows ascend
+#pragma unroll steps
     for (index_t j = static_cast<index_t>(threadIdx.x % Lanes) * size; j < k; j += Lanes * size) {
         Pack<V> there[batch<Lanes>];
 #pragma unroll
