@@ -34,6 +34,21 @@ bool solve_as_asked(const tulle::Context& ctx, const tulle::Csr<double>& A)
     return report.converged();
 }
 
+// Multigrid smoothed by IC(0), inside CG, inside FGMRES.
+bool solve_nested(const tulle::Context& ctx, const tulle::Csr<double>& A)
+{
+    const std::vector<double> b(static_cast<std::size_t>(A.rows), 1.0);
+    std::vector<double> x(b.size());
+
+    using namespace tulle::solve;
+    const Amg smoothed{.smooth_by = Nested({.preconditioner = Incomplete{.kind = tulle::factor::Kind::ic0}})};
+    const Nested inner(
+        {.method = Method::cg, .preconditioner = smoothed, .stop = {.relative = 0.01, .iterations = 20}});
+    auto plan = Plan<double>::make(ctx, A.view(), {.method = Method::fgmres, .preconditioner = inner});
+    std::puts(plan.describe().c_str());
+    return plan.solve(b, x).converged();
+}
+
 bool solve_several(const tulle::Context& ctx, const tulle::Csr<double>& A)
 {
     auto B = tulle::Dense<double>::make(ctx.host(), A.rows, 3), X = tulle::Dense<double>::make(ctx.host(), A.rows, 3);
@@ -52,5 +67,5 @@ int main()
 {
     const auto ctx = tulle::Context::cpu();
     const auto A = tulle::io::generate<double>(ctx, "stencil7:16");
-    return solve_by_default(ctx, A) && solve_as_asked(ctx, A) && solve_several(ctx, A) ? 0 : 1;
+    return solve_by_default(ctx, A) && solve_as_asked(ctx, A) && solve_nested(ctx, A) && solve_several(ctx, A) ? 0 : 1;
 }

@@ -150,6 +150,7 @@ public:
     index_t rows() const;
 
 private:
+    friend struct PlanAccess;  // src/amg/level_smoother.hpp
     struct State;
     explicit Plan(detail::Pimpl<State> state) : state_(std::move(state)) {}
     detail::Pimpl<State> state_;

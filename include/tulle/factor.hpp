@@ -38,7 +38,14 @@ enum class Kind {
 /// Orders of the unknowns in which a matrix is factorised.
 enum class Order {
     natural,  ///< as they are numbered
-    rcm       ///< reverse Cuthill-McKee on the pattern of A + A^T: a narrow band, less fill-in
+    rcm,      ///< reverse Cuthill-McKee on the pattern of A + A^T: a narrow band, less fill-in
+    /// By colours: rows of one colour are not coupled and are solved at the same time. Few levels, more iterations.
+    colour,
+    /// Nested dissection by METIS or SCOTCH, loaded where it is asked for (libmetis.so.5, libscotchmetisv5.so, or the
+    /// library that the environment variable TULLE_METIS names): fewer levels, often more iterations.
+    nested_dissection,
+    /// The cheapest of them, if it is expected to save much: analysis + iterations expected x seconds of an iteration.
+    automatic
 };
 
 /// Diagonal entries that are not stored.
@@ -92,7 +99,7 @@ struct Report {
 
 /// Name of a kind: "ilu0".
 TULLE_API std::string to_text(Kind kind);
-/// Name of an order: "rcm".
+/// Name of an order: "natural", "rcm", "colour", "nd" or "auto".
 TULLE_API std::string to_text(Order order);
 /// A breakdown as part of a sentence: "the pivot is zero".
 TULLE_API std::string to_text(Breakdown breakdown);
@@ -114,6 +121,7 @@ public:
     /// @throws ValueError if the matrix is not valid, an entry is stored twice or not finite, a diagonal entry is
     /// missing, an option is out of range, the factorisation breaks down for all shifts, or rows cannot be matched
     /// because the matrix is structurally singular; it names the row.
+    /// @throws NotBuilt if Order::nested_dissection is asked for, and neither METIS nor SCOTCH can be loaded.
     /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
     static Plan make(const Context& ctx, const AnyCsr<V>& a, const Options& options = {});
 
@@ -139,9 +147,11 @@ public:
     /// order or a matching they are those of the matrix permuted and scaled.
     /// L U: the strict lower triangle is that of L, whose diagonal is one; the rest is U. ic0: L.
     CsrView<V> factors() const;
+    /// The order of the unknowns in use: where Options::order is automatic, the one that was chosen.
+    Order order() const;
     /// The options of make().
     const Options& options() const;
-    /// The kind, sizes, shift, breakdown and memory, in several lines.
+    /// The kind, sizes, order with its levels and price, shift, breakdown and memory, in several lines.
     std::string describe() const;
     /// Bytes held by the plan in the memory of the context.
     std::size_t bytes() const;

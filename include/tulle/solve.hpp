@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -124,6 +125,36 @@ enum class Precision {
     in_float    ///< float: about half the memory and time
 };
 
+struct Recipe;
+
+/// A recipe inside another recipe, copied with it; recipes nest up to most_nested deep. As a preconditioner it is an
+/// inner solver: z is what the inner recipe makes of A z = r from z = 0. As Amg::smooth_by its preconditioner smooths.
+/// @code
+/// const Nested inner({.method = Method::cg, .preconditioner = Amg{}, .stop = {.relative = 0.01, .iterations = 20}});
+/// const Recipe outer{.method = Method::fgmres, .preconditioner = inner};
+/// const Amg strong{.smooth_by = Nested({.preconditioner = Incomplete{.kind = factor::Kind::ic0}})};
+/// @endcode
+class TULLE_API Nested {
+public:
+    /// No recipe.
+    Nested() = default;
+    /// A copy of the recipe.
+    explicit Nested(const Recipe& recipe);
+    /// Whether there is no recipe.
+    bool empty() const { return recipe_ == nullptr; }
+    /// The recipe; there must be one.
+    const Recipe& recipe() const { return *recipe_; }
+
+    /// Compares the recipes.
+    bool operator==(const Nested& other) const;
+
+private:
+    std::shared_ptr<const Recipe> recipe_;  // never changed: copies may share it
+};
+
+/// The most recipes inside each other, beside the outermost.
+inline constexpr int most_nested = 4;
+
 /// Algebraic multigrid (tulle/amg.hpp), for symmetric positive definite matrices.
 struct Amg {
     amg::Smoother smoother = amg::Smoother::chebyshev;          ///< smoother of all levels
@@ -132,13 +163,17 @@ struct Amg {
     amg::Cycle cycle = amg::Cycle::v;                           ///< order of the levels; k: with fgmres alone
     Precision precision = Precision::automatic;                 ///< of matrices and vectors of the hierarchy
     amg::Coarsening coarsening = amg::Coarsening::aggregation;  ///< how coarser levels are made
+    /// A preconditioner that smooths all levels in place of `smoother`, damped by its largest eigenvalue: Jacobi,
+    /// BlockJacobi, Chebyshev, Fsai, or Incomplete with ic0, ilu0 or iluk. Not on several ranks.
+    Nested smooth_by = {};
 
     /// Compares.
     bool operator==(const Amg&) const = default;
 };
 
-/// The preconditioners.
-using Preconditioner = std::variant<None, Jacobi, BlockJacobi, Chebyshev, Incomplete, Amg, Fsai>;
+/// The preconditioners. An inner solver (Nested) changes from step to step: it is for fgmres, but for one that always
+/// makes the same steps (chebyshev with stop.relative = 0 and so many stop.iterations).
+using Preconditioner = std::variant<None, Jacobi, BlockJacobi, Chebyshev, Incomplete, Amg, Fsai, Nested>;
 
 /// When a solve ends.
 struct Stop {
@@ -194,6 +229,8 @@ struct Recipe {
     /// The blocks of iterations between two looks. The bits are the same. A plan with graphs works on a stream of its
     /// own, in order with that of the context, and keeps one more vector.
     Graphs graphs = Graphs::automatic;
+    /// Whether a solve that fails looks for a reason in the matrix (Report::note): a product with its transpose.
+    bool explain = true;
 
     /// Compares.
     bool operator==(const Recipe&) const = default;
@@ -214,12 +251,14 @@ using Observer = std::function<void(const Standing&)>;
 struct Report {
     Reason reason = Reason::converged;  ///< why it ended
     offset_t iterations = 0;            ///< iterations done
-    offset_t inner_iterations = 0;      ///< refinement: iterations of the inner method
-    int restarts = 0;                   ///< times that the method began anew from b - A x, restarts of gmres included
-    Method method = Method::cg;         ///< the method that made the last iteration
-    double residual = 0;                ///< norm of b - A x, computed at the end
-    double relative = 0;                ///< the same over the norm of b; 0 if b is zero
-    double target = 0;                  ///< norm that was asked for
+    /// Iterations inside: of refinement's inner method, of an inner solver. On a team those of the member with the
+    /// most; over ranks inner solvers are not counted.
+    offset_t inner_iterations = 0;
+    int restarts = 0;            ///< times that the method began anew from b - A x, restarts of gmres included
+    Method method = Method::cg;  ///< the method that made the last iteration
+    double residual = 0;         ///< norm of b - A x, computed at the end
+    double relative = 0;         ///< the same over the norm of b; 0 if b is zero
+    double target = 0;           ///< norm that was asked for
     /// Norms of the residual: before the first iteration, after each one. The last is computed from b - A x, the others
     /// as the method tells them.
     std::vector<double> history;
@@ -247,9 +286,12 @@ TULLE_API std::string to_text(const Preconditioner& preconditioner);
 /// @throws ValueError (with the names) if there is none.
 TULLE_API Method parse_method(std::string_view name);
 /// A preconditioner from its name and parameters: "jacobi", "block-jacobi:4", "chebyshev:3", "ilu0", "ic0", "iluk:1",
-/// "ilut", "ilut:DROP:FILL", "fsai", "amg", "amg:float", "amg:double"; factorisations with "+match", "+rcm" or
-/// both behind them, amg with "+classical" (coarsening), "+w" or "+k" (cycle), one of "+jacobi", "+l1-jacobi" and
-/// "+gauss-seidel" (smoother), in this order.
+/// "ilut", "ilut:DROP:FILL", "fsai", "amg", "amg:float", "amg:double"; factorisations with "+match" and
+/// one of the orders "+rcm", "+colour", "+nd" (nested dissection) and "+auto" (priced) behind them, amg with
+/// "+classical" (coarsening), "+w" or "+k" (cycle), one of "+jacobi", "+l1-jacobi" and
+/// "+gauss-seidel" (smoother), or any preconditioner as in "+smoother[ic0]", in this order. An inner solver:
+/// "solve[METHOD,PRECONDITIONER,RELATIVE,ITERATIONS]", as in "solve[cg,amg+smoother[ic0],0.01,20]"; "auto" for what is
+/// to be chosen, the numbers may be left out (0.01, 100).
 /// @throws ValueError (with the names) if the text is wrong.
 TULLE_API Preconditioner parse_preconditioner(std::string_view text);
 /// All methods.

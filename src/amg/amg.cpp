@@ -22,6 +22,7 @@
 #include "amg/checks.hpp"
 #include "amg/cycle.hpp"
 #include "amg/setup.hpp"
+#include "base/indented.hpp"
 #include "base/plural.hpp"
 #include "device/placed.hpp"
 #include "matrix/plan_checks.hpp"
@@ -37,6 +38,7 @@ struct Plan<V>::State {
     Options options;
     Buffer<offset_t> wide;  // offsets of the caller's matrix, if they had 32 bits
     index_t vectors = 1;
+    MakeSmoother<V> smoother;  // empty: that of the options
     Levels<V> level;
     std::vector<Level> levels;
     bool usable = false;
@@ -52,6 +54,17 @@ std::string coarsening_text(const Options& o, index_t vectors)
     return concat("smoothed aggregation, ", vectors, plural(vectors, " vector", " vectors"),
                   " of the near null space, ",
                   o.unknowns_per_node > 1 ? concat(o.unknowns_per_node, " unknowns per node, ") : "");
+}
+
+// The smoother from a module above, as the first level that has one describes it.
+template <class V>
+std::string given_text(const Levels<V>& level)
+{
+    for (std::size_t n = 0; n < level.size(); ++n)
+        if (level[n]->given)
+            return concat("\n  smoother of level ", n, ", times ", fixed(level[n]->damping, 3), ":\n",
+                          indented(level[n]->given->describe(), 4));
+    return {};
 }
 
 }  // namespace
@@ -73,8 +86,17 @@ template <class V>
 Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options& options,
                       const DenseView<const V>& near_null_space)
 {
+    return PlanAccess::make<V>(ctx, given, options, near_null_space, {});
+}
+
+template <class V>
+Plan<V> PlanAccess::make(const Context& ctx, const AnyCsr<V>& given, const Options& options,
+                         const DenseView<const V>& near_null_space, MakeSmoother<V> smoother)
+{
+    using State = typename Plan<V>::State;
     check_options(options);
-    auto state = std::make_unique<State>(State{.ctx = ctx, .options = options, .wide = {}, .level = {}, .levels = {}});
+    auto state = std::make_unique<State>(
+        State{.ctx = ctx, .options = options, .wide = {}, .smoother = std::move(smoother), .level = {}, .levels = {}});
     State& s = *state;
     const auto a = std::visit([&](const auto& m) { return matrix::widened<CsrView<V>>(ctx, m, s.wide); }, given);
     require(a.rows == a.cols, [&] { return concat("a matrix of ", a.rows, " x ", a.cols, " is not square"); });
@@ -86,10 +108,10 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options&
                         "use Coarsening::aggregation");
     s.vectors = near_null_space.cols > 0 ? near_null_space.cols : options.unknowns_per_node;
     s.level = make_levels(ctx, a, options, 0, s.vectors,
-                          first_near_null(ctx, a.rows, options.unknowns_per_node, near_null_space));
+                          first_near_null(ctx, a.rows, options.unknowns_per_node, near_null_space), s.smoother);
     for (const auto& l : s.level) s.levels.push_back({l->a.rows, l->a.nonzeros, l->spectral_radius});
     s.usable = true;
-    return Plan(std::move(state));
+    return Plan<V>(std::move(state));
 }
 
 template <class V>
@@ -101,7 +123,7 @@ void Plan<V>::update_values(const AnyCsr<V>& given)
     matrix::require_same_size({rows(), rows(), s.level[0]->a.nonzeros}, matrix::size_of(a));
     if (!fresh.empty()) s.wide = std::move(fresh);
     s.usable = false;
-    update_levels(s.ctx, a, s.options, 0, s.level);
+    update_levels(s.ctx, a, s.options, 0, s.level, s.smoother);
     for (std::size_t n = 0; n < s.level.size(); ++n) s.levels[n].spectral_radius = s.level[n]->spectral_radius;
     s.usable = true;
 }
@@ -159,15 +181,15 @@ template <class V>
 std::string Plan<V>::describe() const
 {
     const State& s = *state_;
-    std::string text =
-        concat("amg on ", s.ctx.name(), ": ", coarsening_text(s.options, s.vectors), to_text(s.options.smoother), ", ",
-               to_text(s.options.cycle), "-cycle", sizeof(V) == 4 ? ", float" : ", double");
+    std::string text = concat("amg on ", s.ctx.name(), ": ", coarsening_text(s.options, s.vectors),
+                              s.smoother ? "nested smoother" : to_text(s.options.smoother), ", ",
+                              to_text(s.options.cycle), "-cycle", sizeof(V) == 4 ? ", float" : ", double");
     for (std::size_t n = 0; n < s.levels.size(); ++n)
         text +=
             concat("\n  level ", n, ": ", s.levels[n].rows, plural(s.levels[n].rows, " row, ", " rows, "),
                    s.levels[n].nonzeros, plural(s.levels[n].nonzeros, " nonzero", " nonzeros"), ", spectral radius ",
                    fixed(s.levels[n].spectral_radius, 3), s.level[n]->positive ? "" : ", zeros on the diagonal");
-    text += concat("\n  coarsest: ", s.level.back()->direct ? "solved directly" : "smoothed");
+    text += concat("\n  coarsest: ", s.level.back()->direct ? "solved directly" : "smoothed", given_text(s.level));
     return text + concat("\n  operator complexity: ", fixed(operator_complexity(), 3),
                          "\n  order:    the same bits every time\n  keeps:    ", human_bytes(bytes()),
                          matrix::widened_text(s.wide.bytes()));
@@ -175,5 +197,9 @@ std::string Plan<V>::describe() const
 
 template class Plan<float>;
 template class Plan<double>;
+template Plan<float> PlanAccess::make(const Context&, const AnyCsr<float>&, const Options&,
+                                      const DenseView<const float>&, MakeSmoother<float>);
+template Plan<double> PlanAccess::make(const Context&, const AnyCsr<double>&, const Options&,
+                                       const DenseView<const double>&, MakeSmoother<double>);
 
 }  // namespace tulle::inline TULLE_ABI::amg

@@ -40,7 +40,7 @@ struct CycleOf {
     // The same after smooth(). The Chebyshev smoother leaves r - A (z - direction) behind, unless it has no products.
     void find_smoothed_residual(Level& l, std::span<const V> r, std::span<const V> z, bool from_zero) const
     {
-        const bool known = options.smoother == Smoother::chebyshev && (options.degree > 1 || !from_zero);
+        const bool known = !l.given && options.smoother == Smoother::chebyshev && (options.degree > 1 || !from_zero);
         if (known) l.multiply->run(V(-1), std::as_const(l.direction).span(), V(1), l.residual.span());
         else find_residual(l, r, z);
     }
@@ -49,6 +49,10 @@ struct CycleOf {
     void smooth(Level& l, std::span<const V> r, std::span<V> z, bool from_zero, int sweeps,
                 bool backwards = false) const
     {
+        if (l.given) {
+            for (int n = 0; n < sweeps * options.sweeps; ++n) smooth_as_given(l, r, z, from_zero && n == 0);
+            return;
+        }
         if (l.lower) {
             for (int n = 0; n < sweeps * options.sweeps; ++n)
                 smooth_gauss_seidel(l, r, z, from_zero && n == 0, backwards ? *l.upper : *l.lower);
@@ -68,6 +72,15 @@ struct CycleOf {
             find_residual(l, r, z);
             update(l, SmoothNext<V>{l.inverse.data(), l.residual.data(), V(0), factor, nullptr, z.data()});
         }
+    }
+
+    // z += w M (r - A z), M symmetric and made by a module above.
+    void smooth_as_given(Level& l, std::span<const V> r, std::span<V> z, bool from_zero) const
+    {
+        if (!from_zero) find_residual(l, r, z);
+        l.given->apply(from_zero ? r : std::as_const(l.residual).span(), l.direction.span());
+        const V* step = std::as_const(l.direction).data();
+        ctx.run([&](const auto& q) { vector::axpby(q, l.rows(), l.damping, step, from_zero ? 0.0 : 1.0, z.data()); });
     }
 
     // z += T^-1 (r - A z), T a triangle of A.

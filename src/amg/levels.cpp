@@ -11,6 +11,7 @@
 #include "amg/steps.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
+#include "vector/power.hpp"
 
 namespace tulle::inline TULLE_ABI::amg {
 namespace {
@@ -33,6 +34,38 @@ void invert_coarsest(const Context& ctx, LevelData<V>& last, const Options& opti
     const trace::Phase phase{"invert"};
     last.solution = invert_dense(ctx, last.a);
     last.direct = spmv::Plan<V>::make(ctx, last.solution.view(), {.checked = false});
+}
+
+constexpr int power_steps = 15;
+
+// 4/3 over the largest eigenvalue of M A, as for Jacobi: below two over it, so that a cycle is positive definite.
+template <class V>
+double damping_of(const Context& ctx, LevelData<V>& l)
+{
+    const double largest = ctx.run([&](const auto& q) {
+        return vector::largest_by_power(q, l.direction, power_steps, [&](double factor) {
+            l.multiply->run(static_cast<V>(factor), std::as_const(l.direction).span(), V(0), l.residual.span());
+            l.given->apply(std::as_const(l.residual).span(), l.direction.span());
+        });
+    });
+    return 4.0 / 3.0 / (radius_safety * largest);
+}
+
+// Smoothers of all levels that are not solved directly; a level whose diagonal has zeros gets none.
+template <class V>
+void prepare_given(const Context& ctx, Levels<V>& level, const MakeSmoother<V>& make)
+{
+    if (!make) return;
+    const trace::Phase phase{"smoothers"};
+    for (auto& l : level) {
+        if (l->direct || l->a.rows == 0) continue;
+        if (!l->positive) l->given.reset();
+        else if (l->given) l->given->update_values(l->a);
+        else l->given = make(ctx, l->a, *l->multiply);
+        if (!l->given) continue;
+        if (l->direction.empty()) l->direction = ctx.run([&](const auto& q) { return Buffer<V>(q, l->rows()); });
+        l->damping = damping_of(ctx, *l);
+    }
 }
 
 }  // namespace
@@ -89,7 +122,7 @@ Buffer<V> first_near_null(const Context& ctx, index_t rows, index_t unknowns, co
 
 template <class V>
 Levels<V> make_levels(const Context& ctx, const CsrView<V>& a, const Options& options, int first, index_t vectors,
-                      Buffer<V> near_null)
+                      Buffer<V> near_null, const MakeSmoother<V>& smoother)
 {
     Levels<V> level;
     level.push_back(std::make_unique<LevelData<V>>());
@@ -117,11 +150,13 @@ Levels<V> make_levels(const Context& ctx, const CsrView<V>& a, const Options& op
         level.push_back(std::move(coarse));
     }
     invert_coarsest(ctx, *level.back(), options, first > 0 || level.size() > 1);
+    prepare_given(ctx, level, smoother);
     return level;
 }
 
 template <class V>
-void update_levels(const Context& ctx, const CsrView<V>& a, const Options& options, int first, Levels<V>& level)
+void update_levels(const Context& ctx, const CsrView<V>& a, const Options& options, int first, Levels<V>& level,
+                   const MakeSmoother<V>& smoother)
 {
     level[0]->a = a;
     for (std::size_t n = 0; a.rows > 0 && n < level.size(); ++n) {
@@ -139,13 +174,16 @@ void update_levels(const Context& ctx, const CsrView<V>& a, const Options& optio
         last.solution = invert_dense(ctx, last.a);
         last.direct->update_values(last.solution.view());
     }
+    prepare_given(ctx, level, smoother);
 }
 
-#define TULLE_LEVELS(V)                                                                                         \
-    template Buffer<V> first_near_null(const Context&, index_t, index_t, const DenseView<const V>&);            \
-    template void make_vectors(const Context&, LevelRows<V>&, const Options&, bool);                            \
-    template Levels<V> make_levels(const Context&, const CsrView<V>&, const Options&, int, index_t, Buffer<V>); \
-    template void update_levels(const Context&, const CsrView<V>&, const Options&, int, Levels<V>&);
+#define TULLE_LEVELS(V)                                                                                        \
+    template Buffer<V> first_near_null(const Context&, index_t, index_t, const DenseView<const V>&);           \
+    template void make_vectors(const Context&, LevelRows<V>&, const Options&, bool);                           \
+    template Levels<V> make_levels(const Context&, const CsrView<V>&, const Options&, int, index_t, Buffer<V>, \
+                                   const MakeSmoother<V>&);                                                    \
+    template void update_levels(const Context&, const CsrView<V>&, const Options&, int, Levels<V>&,            \
+                                const MakeSmoother<V>&);
 TULLE_LEVELS(float)
 TULLE_LEVELS(double)
 #undef TULLE_LEVELS

@@ -322,7 +322,7 @@ std::size_t Transfer<V>::bytes() const
 template <class V>
 std::size_t LevelRows<V>::bytes() const
 {
-    std::size_t sum = krylov ? krylov->bytes() : 0;
+    std::size_t sum = (krylov ? krylov->bytes() : 0) + (given ? given->bytes() : 0);
     for (const auto* plan : {&lower, &upper}) sum += *plan ? (*plan)->bytes() : 0;
     for (const Buffer<V>* b : {&diagonal, &inverse, &bound, &r, &z, &residual, &direction}) sum += b->bytes();
     return sum;

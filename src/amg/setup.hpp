@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "amg/krylov.hpp"
+#include "amg/level_smoother.hpp"
 #include "tulle/amg.hpp"
 #include "tulle/dense.hpp"
 #include "tulle/spgemm.hpp"
@@ -71,6 +72,8 @@ struct LevelRows {
     double spectral_radius = 0, largest = 0;      // of D^-1 A, estimated; upper end of the smoother's interval
     bool positive = true;                         // all diagonal entries are
     std::optional<sptrsv::Plan<V>> lower, upper;  // triangles of a, for Gauss-Seidel
+    std::unique_ptr<LevelSmoother<V>> given;      // a smoother from a module above, in place of all others
+    double damping = 1;                           // of that
     Buffer<V> r, z, residual, direction;
     std::optional<Krylov<V>> krylov;
 
@@ -123,10 +126,11 @@ void make_vectors(const Context& ctx, LevelRows<V>& level, const Options& option
 // All levels of a matrix that is itself level `first` of a hierarchy, with the near null space of that level.
 template <class V>
 Levels<V> make_levels(const Context& ctx, const CsrView<V>& a, const Options& options, int first, index_t vectors,
-                      Buffer<V> near_null);
+                      Buffer<V> near_null, const MakeSmoother<V>& smoother = {});
 // New values of that matrix in all levels; aggregates and patterns are kept.
 template <class V>
-void update_levels(const Context& ctx, const CsrView<V>& a, const Options& options, int first, Levels<V>& level);
+void update_levels(const Context& ctx, const CsrView<V>& a, const Options& options, int first, Levels<V>& level,
+                   const MakeSmoother<V>& smoother = {});
 
 // Diagonal and bounds of a level; on the finest level every diagonal entry must be positive and every entry finite.
 template <class V>

@@ -7,127 +7,11 @@
 #include <numeric>
 
 #include "factor/matching.hpp"
+#include "factor/orders.hpp"
+#include "matrix/inspect_steps.hpp"
 #include "prim/cpu/pieces.hpp"
 
 namespace tulle::inline TULLE_ABI::factor {
-namespace {
-
-// Neighbours of each row of B in the pattern of B + B^T; some are listed twice, and a row may be its own neighbour.
-struct Graph {
-    const offset_t* begin;
-    const index_t* list;
-    Buffer<offset_t> own_begin = {};  // unless the arrays are those of A
-    Buffer<index_t> own_list = {};
-
-    offset_t degree(index_t i) const { return begin[i + 1] - begin[i]; }
-    std::span<const index_t> of(index_t i) const { return {list + begin[i], static_cast<std::size_t>(degree(i))}; }
-};
-
-// Whether the pattern of a matrix with sorted rows is symmetric. Rows come in ascending order, so that the entries of a
-// column meet those of the row of the same number one after the other: a position in each row, no searches.
-template <class V>
-bool is_mirrored(const CpuQueue& q, const CsrView<V>& a)
-{
-    Buffer<offset_t> next(q, a.rows);
-    copy(q, a.row_begin, next.data(), a.rows);
-    for (index_t i = 0; i < a.rows; ++i)
-        for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
-            const index_t j = a.col[k];
-            const offset_t at = next.data()[j]++;
-            if (at == a.row_begin[j + 1] || a.col[at] != i) return false;
-        }
-    return true;
-}
-
-// Calls work(i, j) for each entry of B outside its diagonal; `place` is the column of B of each column of A.
-template <class V, class F>
-void each_edge(const CsrView<V>& a, const Buffer<index_t>& place, F&& work)
-{
-    for (index_t i = 0; i < a.rows; ++i)
-        for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k)
-            if (place.data()[a.col[k]] != i) work(i, place.data()[a.col[k]]);
-}
-
-template <class V>
-Graph both_directions(const CpuQueue& q, const CsrView<V>& a, const Buffer<index_t>& place)
-{
-    Buffer<offset_t> begins(q, offset_t{a.rows} + 2);
-    offset_t* const begin = begins.data();
-    std::fill_n(begin, begins.size(), offset_t{0});
-    each_edge(a, place, [&](index_t i, index_t j) { ++begin[i + 2], ++begin[j + 2]; });
-    std::partial_sum(begin, begin + begins.size(), begin);
-    Buffer<index_t> list(q, begin[a.rows + 1]);
-    each_edge(a, place, [&](index_t i, index_t j) {
-        list.data()[begin[i + 1]++] = j;
-        list.data()[begin[j + 1]++] = i;
-    });
-    return {begin, list.data(), std::move(begins), std::move(list)};
-}
-
-// A's own arrays where they list every neighbour.
-template <class V>
-Graph graph_of(const CpuQueue& q, const CsrView<V>& a, const Buffer<index_t>& place, bool match)
-{
-    if (!match && a.sorted && is_mirrored(q, a)) return {a.row_begin, a.col};
-    return both_directions(q, a, place);
-}
-
-// Breadth-first searches that visit neighbours of low degree first.
-class CuthillMcKee {
-public:
-    CuthillMcKee(const CpuQueue& q, const Graph& graph, index_t rows)
-        : graph_(graph),
-          rows_(rows),
-          order_(q, rows),
-          seen_(q, rows)
-    {
-        std::fill_n(seen_.data(), rows, index_t{-1});
-    }
-
-    // Reversed: entry i is the row that comes to place i.
-    Buffer<index_t> order()
-    {
-        index_t done = 0;
-        for (index_t i = 0; i < rows_; ++i)
-            if (seen_.data()[i] != finished) {
-                index_t root = i;
-                for (int k = 0; k < 2; ++k) root = order_.data()[search(root, done, k) - 1];
-                done = search(root, done, finished);
-            }
-        std::reverse(order_.data(), order_.data() + rows_);
-        return std::move(order_);
-    }
-
-private:
-    static constexpr index_t finished = max_index;
-
-    // Puts what can be reached from the root to order_[begin...]; returns the end. The last one is far from the root.
-    index_t search(index_t root, index_t begin, index_t mark)
-    {
-        index_t* const order = order_.data();
-        index_t end = begin;
-        const auto take = [&](index_t i) {
-            index_t& seen = seen_.data()[i];
-            if (seen == mark || seen == finished) return;
-            seen = mark;
-            order[end++] = i;
-        };
-        take(root);
-        for (index_t at = begin; at < end; ++at) {
-            const index_t first = end;
-            for (const index_t j : graph_.of(order[at])) take(j);
-            if (end - first < 2) continue;
-            std::sort(order + first, order + end, [&](index_t x, index_t y) {
-                return std::pair(graph_.degree(x), x) < std::pair(graph_.degree(y), y);
-            });
-        }
-        return end;
-    }
-
-    const Graph& graph_;
-    index_t rows_;
-    Buffer<index_t> order_, seen_;
-};
 
 Buffer<index_t> inverse_of(const CpuQueue& q, const Buffer<index_t>& permutation)
 {
@@ -136,17 +20,15 @@ Buffer<index_t> inverse_of(const CpuQueue& q, const Buffer<index_t>& permutation
     return inverse;
 }
 
-void permute(const CpuQueue& q, const Buffer<index_t>& order, Arrangement& all)
+Arrangement reordered(const CpuQueue& q, const Arrangement& by, const Buffer<index_t>& order)
 {
-    const auto one = [&]<class T>(Buffer<T>& array) {
+    const auto one = [&]<class T>(const Buffer<T>& array) {
         Buffer<T> moved(q, array.size());
         for (offset_t i = 0; i < array.size(); ++i) moved.data()[i] = array.data()[order.data()[i]];
-        array = std::move(moved);
+        return moved;
     };
-    one(all.row), one(all.col), one(all.row_scale), one(all.col_scale);
+    return {one(by.row), one(by.col), one(by.row_scale), one(by.col_scale)};
 }
-
-}  // namespace
 
 template <class V>
 Arrangement arrange(const CpuQueue& q, const CsrView<V>& a, bool match, Order order)
@@ -165,9 +47,8 @@ Arrangement arrange(const CpuQueue& q, const CsrView<V>& a, bool match, Order or
         }
     }
     if (order == Order::natural) return all;
-    const Graph graph = graph_of(q, a, inverse_of(q, all.col), match);
-    permute(q, CuthillMcKee(q, graph, a.rows).order(), all);
-    return all;
+    const Buffer<index_t> place = inverse_of(q, all.col);
+    return reordered(q, all, find_order(q, graph_of(q, a, place, match), order));
 }
 
 namespace {
@@ -244,6 +125,29 @@ ArrangedMatrix<V> make_arranged(const CpuQueue& q, const CsrView<V>& a, const Ar
     return b;
 }
 
+template <class V>
+index_t levels_before(const CpuQueue& q, const CsrView<V>& b, const offset_t* row, bool symmetric)
+{
+    const auto each_entry = [&](const auto& work) {
+        for (index_t i = 0; i < b.rows; ++i)
+            for (offset_t k = b.row_begin[i]; k < b.row_begin[i + 1]; ++k) {
+                const auto u = static_cast<index_t>(row[i]), v = static_cast<index_t>(row[b.col[k]]);
+                if (v < u) work(u, v);
+                else if (symmetric && u < v) work(v, u);
+            }
+    };
+    Buffer<offset_t> begin(q, offset_t{b.rows} + 2);
+    std::fill_n(begin.data(), begin.size(), offset_t{0});
+    each_entry([&](index_t i, index_t) { ++begin.data()[i + 2]; });
+    std::partial_sum(begin.data(), begin.data() + begin.size(), begin.data());
+    Buffer<index_t> col(q, begin.data()[b.rows + 1]), level(q, b.rows);
+    each_entry([&](index_t i, index_t j) { col.data()[begin.data()[i + 1]++] = j; });
+    inspect::find_levels(q, begin.data(), col.data(), b.rows, level.data());
+    return b.rows == 0 ? 0 : *std::max_element(level.data(), level.data() + b.rows);
+}
+
+template index_t levels_before(const CpuQueue&, const CsrView<float>&, const offset_t*, bool);
+template index_t levels_before(const CpuQueue&, const CsrView<double>&, const offset_t*, bool);
 template Arrangement arrange(const CpuQueue&, const CsrView<float>&, bool, Order);
 template Arrangement arrange(const CpuQueue&, const CsrView<double>&, bool, Order);
 template ArrangedMatrix<float> make_arranged(const CpuQueue&, const CsrView<float>&, const Arrangement&, bool);

@@ -4,7 +4,7 @@
 //
 //   match    rows that bring the largest product of magnitudes to the diagonal; R and C make those entries 1 and no
 //            other one larger (Duff, Koster, SIAM J. Matrix Anal. Appl. 22(4), 2001, doi:10.1137/S0895479899358443)
-//   order    rows and columns together: reverse Cuthill-McKee on the pattern of B + B^T (Cuthill, McKee 1969)
+//   order    rows and columns together (orders.hpp); an automatic one is chosen before (price_orders.hpp)
 #pragma once
 
 #include "tulle/csr.hpp"
@@ -18,6 +18,11 @@ struct Arrangement {
     Buffer<index_t> row, col;
     Buffer<double> row_scale, col_scale;  // empty: ones
 };
+
+Buffer<index_t> inverse_of(const CpuQueue& q, const Buffer<index_t>& permutation);
+
+// Row i becomes what row order[i] was, and column i what column order[i] was.
+Arrangement reordered(const CpuQueue& q, const Arrangement& by, const Buffer<index_t>& order);
 
 // ValueError with a row if `match` is asked for and A is structurally singular.
 template <class V>
@@ -48,6 +53,11 @@ struct ArrangedMatrix {
                to_solution.bytes();
     }
 };
+
+// Levels of the lower triangle of B if its rows stood in the order of A again, after a matching that of the matched
+// rows. On the host: b without its values, row[i] as in Arrangement. `symmetric`: the lower triangle stands for both.
+template <class V>
+index_t levels_before(const CpuQueue& q, const CsrView<V>& b, const offset_t* row, bool symmetric);
 
 // B without its values, on the host; `a` too. `lower`: without the entries right of the diagonal.
 template <class V>

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An incomplete factorisation, from a matrix to z.
 //
-//   arrange     the rows and columns permuted and scaled, where the options ask for that (arrange.hpp)
+//   arrange     the rows and columns permuted and scaled, where the options ask for that (arrange.hpp); an automatic
+//               order is priced (price_orders.hpp)
 //   pattern     where L and U have entries: on a GPU of ILU(0) and IC(0) there (cuda/find_pattern.cu), else on the host
 //               (pattern.cpp)
 //   load        values of A in the pattern, with the shift (load_values)
@@ -19,9 +20,11 @@
 #include "base/plural.hpp"
 #include "device/placed.hpp"
 #include "factor/arrange.hpp"
+#include "factor/price_orders.hpp"
 #include "factor/steps.hpp"
 #include "factor/sweeps.hpp"
 #include "matrix/plan_checks.hpp"
+#include "matrix/widened_once.hpp"
 #include "tulle/sptrsv.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
@@ -35,6 +38,7 @@ struct Plan<V>::State {
     Context ctx;
     Options options;
     offset_t nonzeros;  // of A
+    bool narrow;        // A was given with offsets of 32 bits
     Pattern pattern;
     LevelOrder levels;
     Buffer<V> value;
@@ -43,6 +47,8 @@ struct Plan<V>::State {
     std::optional<sptrsv::Plan<V>> first = {}, second = {};  // solved in this order,
     std::optional<Sweeps<V>> sweeps = {};                    // or these
     std::optional<ArrangedMatrix<V>> arranged = {};          // factorised in place of A
+    Order order = Order::natural;                            // in use
+    std::vector<OrderCost> priced = {};                      // those that it was chosen from
     mutable const void *known_r = nullptr, *known_z = nullptr;
 
     CsrView<V> factors() const
@@ -103,24 +109,42 @@ ArrangedMatrix<V> upload_arranged(const Queue& q, ArrangedMatrix<V>&& here)
             {}};
 }
 
-// The matrix permuted and scaled. On a GPU the permutations are found on the host.
-template <class V>
-ArrangedMatrix<V> arrange_on(const Context& ctx, const CsrView<V>& a, const Options& o)
+// The permutations of a matrix on the host; an automatic order is chosen here.
+template <class V, class State>
+Arrangement arrangement_of(State& s, const CsrView<V>& here)
+{
+    const Options& o = s.options;
+    s.order = o.order;
+    if (o.order != Order::automatic) return arrange(s.ctx.host(), here, o.match, o.order);
+    std::vector<PricedOrder> all = price_orders(s.ctx, here, o);
+    for (const PricedOrder& one : all) s.priced.push_back(one.cost);
+    PricedOrder& best = all[choose_order(s.priced, o.expected_calls)];
+    s.order = best.cost.order;
+    return std::move(best.by);
+}
+
+// The matrix permuted and scaled; nothing where it would be the same. On a GPU the permutations are found on the host.
+template <class V, class State>
+std::optional<ArrangedMatrix<V>> arrange_on(State& s, const CsrView<V>& a)
 {
     const trace::Phase phase{"arrange"};
-    const CpuQueue host = ctx.host();
-    const bool lower = o.kind == Kind::ic0 && ctx.backend() == Backend::cpu;
-    const auto make = [&](const CsrView<V>& here) {
-        return make_arranged(host, here, arrange(host, here, o.match, o.order), lower);
-    };
-    return ctx.run([&]<class Queue>(const Queue& q) {
+    const Options& o = s.options;
+    if (!o.match && o.order == Order::natural) return {};
+    const bool lower = o.kind == Kind::ic0 && s.ctx.backend() == Backend::cpu;
+    return s.ctx.run([&]<class Queue>(const Queue& q) -> std::optional<ArrangedMatrix<V>> {
         ArrangedMatrix<V> b;
+        const auto make = [&](const CsrView<V>& here) {
+            const Arrangement by = arrangement_of(s, here);
+            if (o.match || s.order != Order::natural) b = make_arranged(s.ctx.host(), here, by, lower);
+        };
         if constexpr (std::is_same_v<Queue, CpuQueue>) {
-            b = make(a);
+            make(a);
         } else {
-            const Csr<V> here = to_host(ctx, a);
-            b = upload_arranged(q, make(here.view()));
+            const Csr<V> here = to_host(s.ctx, a);
+            make(here.view());
         }
+        if (!o.match && s.order == Order::natural) return {};
+        if constexpr (!std::is_same_v<Queue, CpuQueue>) b = upload_arranged(q, std::move(b));
         b.value = Buffer<V>(q, b.col.size());
         b.work = Buffer<V>(q, a.rows);
         gather(q, b.from_matrix, a.value, b.value.data());
@@ -229,6 +253,27 @@ std::pair<index_t, index_t> levels_of(const State& s)
     return {t.first.levels(), t.second.levels()};
 }
 
+// The order of the unknowns, what it has done to the levels, and the prices it was chosen by.
+template <class V, class State>
+std::string unknowns_text(const State& s)
+{
+    if (s.options.order == Order::natural) return {};
+    std::string text = concat("\n  unknowns: order ", to_text(s.order));
+    if (s.order != Order::natural) {
+        const Csr<V> b = to_host(s.ctx, s.arranged->view());
+        std::vector<offset_t> row(static_cast<std::size_t>(b.rows));
+        s.ctx.run([&](const auto& q) {
+            download(q, std::as_const(s.arranged->from_rhs.index).data(), row.data(), std::ssize(row));
+        });
+        const CpuQueue host = s.ctx.host();
+        const bool symmetric = s.options.kind == Kind::ic0;
+        text += concat(", ", levels_before(host, b.view(), row.data(), symmetric), " levels without it");
+    }
+    return s.priced.empty() ? text
+                            : concat(text, "\n  priced:  ", to_text(s.priced, s.options.expected_calls), "; for ",
+                                     s.options.expected_calls, " iterations");
+}
+
 }  // namespace
 
 std::string to_text(Kind kind)
@@ -242,7 +287,17 @@ std::string to_text(Kind kind)
     return "unknown";
 }
 
-std::string to_text(Order order) { return order == Order::rcm ? "rcm" : "natural"; }
+std::string to_text(Order order)
+{
+    switch (order) {
+    case Order::natural: return "natural";
+    case Order::rcm: return "rcm";
+    case Order::colour: return "colour";
+    case Order::nested_dissection: return "nd";
+    case Order::automatic: return "auto";
+    }
+    return "unknown";
+}
 
 std::string to_text(Breakdown breakdown)
 {
@@ -265,10 +320,15 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options&
         std::visit([&](const auto& m) { return matrix::widened<CsrView<V>>(ctx, m, wide); }, given);
     require_square(given_matrix);
     if (options.checked) check(ctx, given_matrix);
-    auto state = std::make_unique<State>(State{
-        .ctx = ctx, .options = options, .nonzeros = given_matrix.nonzeros, .pattern = {}, .levels = {}, .value = {}});
+    auto state = std::make_unique<State>(State{.ctx = ctx,
+                                               .options = options,
+                                               .nonzeros = given_matrix.nonzeros,
+                                               .narrow = !wide.empty(),
+                                               .pattern = {},
+                                               .levels = {},
+                                               .value = {}});
     State& s = *state;
-    if (options.match || options.order != Order::natural) s.arranged = arrange_on(ctx, given_matrix, options);
+    s.arranged = arrange_on<V>(s, given_matrix);
     const CsrView<V> a = s.arranged ? s.arranged->view() : given_matrix;
     s.pattern = find_pattern_on(ctx, a, options);
     ctx.run([&](const auto& q) {
@@ -332,6 +392,11 @@ CsrView<V> Plan<V>::factors() const
     return state_->factors();
 }
 template <class V>
+Order Plan<V>::order() const
+{
+    return state_->order;
+}
+template <class V>
 const Options& Plan<V>::options() const
 {
     return state_->options;
@@ -361,14 +426,15 @@ std::string Plan<V>::describe() const
     if (s.options.kind == Kind::iluk) kind += concat(", level ", s.options.level);
     if (s.options.kind == Kind::ilut) kind += concat(", drop ", s.options.drop, ", fill ", s.options.fill);
     if (s.options.match) kind += ", rows matched to columns and scaled";
-    if (s.options.order != Order::natural) kind += concat(", order ", to_text(s.options.order));
     std::string text = concat("factor on ", s.ctx.name(), ": ", kind, sizeof(V) == 4 ? ", float" : ", double",
                               "\n  factors: ", rows(), plural(rows(), " row, ", " rows, "), s.pattern.nonzeros(),
                               plural(s.pattern.nonzeros(), " entry; ", " entries; "), "the matrix has ", s.nonzeros,
-                              "\n  levels:  ", first, " and ", second, " of the solves");
+                              "\n  levels:  ", first, " and ", second, " of the solves", unknowns_text<V>(s));
     text += r.shift == 0 ? std::string("\n  shift:   none") : concat("\n  shift:   ", r.shift, " of the diagonal");
     if (r.first_breakdown != Breakdown::none)
-        text += concat(", after ", r.attempts, " attempts: row ", r.first_row, ": ", to_text(r.first_breakdown));
+        text += concat(", after ", r.attempts, " attempts: row ", r.first_row,
+                       " (counted from 0): ", to_text(r.first_breakdown));
+    if (s.narrow) text += matrix::widened_once;
     return text + concat("\n  order:   the same bits every time\n  keeps:   ", human_bytes(bytes()));
 }
 

@@ -121,11 +121,12 @@ Buffer<offset_t> check_rows(const CpuQueue& q, const SortedRows& a, MissingDiago
         if (!has_diagonal(a, i, place.data()[i])) without.add(i);
     });
     require<ValueError>(
-        twice.row() == max_index, [&] { return concat("row ", twice.row(), " stores a column twice"); },
+        twice.row() == max_index,
+        [&] { return concat("row ", twice.row(), " (counted from 0) stores a column twice"); },
         "add up such entries with sum_duplicates()");
     require<ValueError>(
         missing == MissingDiagonal::add || without.row() == max_index,
-        [&] { return concat("row ", without.row(), " has no diagonal entry"); },
+        [&] { return concat("row ", without.row(), " (counted from 0) has no diagonal entry"); },
         "store one, or set missing_diagonal to add");
     return place;
 }

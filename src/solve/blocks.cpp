@@ -42,7 +42,7 @@ void BlockGraphs::run(const Context& ctx, BlockBody& body, offset_t count)
 // Null where the block is to be launched kernel by kernel.
 BlockGraphs::Block* BlockGraphs::find(int place, offset_t count)
 {
-    if (!wanted_ || place < 0 || !why_not_.empty()) return nullptr;
+    if (!wanted_ || waits_ || place < 0 || !why_not_.empty()) return nullptr;
     const auto at = std::ranges::find_if(blocks_, [&](const Block& b) { return b.place == place && b.count == count; });
     if (at != blocks_.end()) return &*at;
     if (blocks_.size() == most_blocks) return nullptr;
@@ -84,6 +84,7 @@ void BlockGraphs::forget()
 std::string BlockGraphs::describe(const BlockBody& body) const
 {
     if (!wanted_) return "launched kernel by kernel, as the recipe says";
+    if (waits_) return "launched kernel by kernel: the inner solver waits in every iteration";
     if (body.place() < 0) return "launched kernel by kernel: numbers of the host change from one iteration to the next";
     if (!why_not_.empty()) return concat("launched kernel by kernel: ", why_not_);
     std::string all;

@@ -33,7 +33,8 @@ public:
 class BlockGraphs {
 public:
     BlockGraphs() = default;
-    explicit BlockGraphs(bool wanted) : wanted_(wanted) {}
+    // wanted: by the recipe. waits: iterations do.
+    BlockGraphs(bool wanted, bool waits) : wanted_(wanted), waits_(waits) {}
 
     // Puts so many iterations on the queue.
     void run(const Context& ctx, BlockBody& body, offset_t count);
@@ -54,7 +55,7 @@ private:
     bool replay(const Context& ctx, const Block& block, BlockBody& body);
     void capture(const Context& ctx, Block& block, BlockBody& body);
 
-    bool wanted_ = false;
+    bool wanted_ = false, waits_ = false;
     std::vector<Block> blocks_;
     std::string why_not_;
 };

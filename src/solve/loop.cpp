@@ -13,7 +13,7 @@ bool is_least_squares(PlanState<V>& s, double norm)
     spmv::multiply(s.ctx, s.a, r.span(), s.checked.span(), {.op = Op::transpose, .checked = false});
     const double transposed = s.system->norm_of(s.checked.data());
     const double scale = s.system->norm_of(s.a.value, s.a.nonzeros);
-    return transposed <= 1e-7 * scale / std::sqrt(static_cast<double>(s.a.rows)) * norm;
+    return is_next_to_nothing(transposed, scale, s.a.rows, norm);
 }
 
 template <class V>

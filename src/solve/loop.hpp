@@ -168,8 +168,9 @@ private:
             if (!excuse(progress, status)) fail(Reason::preconditioner_indefinite, status);
             return;
         case Halt::not_finite:
-            if (progress) return;
-            return fail(Reason::not_finite, status);
+            if (!progress && !s_.iteration->widen_range()) return fail(Reason::not_finite, status);
+            ++report_.restarts;
+            return;
         case Halt::diverged: return fail(Reason::diverged, status);
         }
     }
@@ -233,7 +234,7 @@ private:
     Status iterate()
     {
         const double begin = trace::now();
-        const offset_t inner = s_.iteration->inner_iterations();
+        const offset_t inner = inner_iterations();
         Status status{};
         status.norm = true_;
         status.target = report_.target;
@@ -250,8 +251,16 @@ private:
             status = look();
         }
         report_.iterate_seconds += trace::now() - begin;
-        report_.inner_iterations += s_.iteration->inner_iterations() - inner;
+        report_.inner_iterations += inner_iterations() - inner;
         return status;
+    }
+
+    // So far, of an inner method or of a preconditioner.
+    offset_t inner_iterations() const
+    {
+        offset_t all = s_.iteration->inner_iterations();
+        if constexpr (requires { s_.system->inner_iterations(); }) all += s_.system->inner_iterations();
+        return all;
     }
 
     void put(const Status& status)
@@ -317,7 +326,7 @@ private:
         report_.relative = norm > 0 ? true_ / norm : 0;
         report_.history.back() = true_;
         if (true_ <= report_.target) report_.reason = Reason::converged;
-        else if (report_.reason != Reason::not_finite) explain();
+        else if (s_.recipe.explain && report_.reason != Reason::not_finite) explain();
     }
 
     // Why there may be no solution.

@@ -62,6 +62,7 @@ public:
     }
     // Before the first iteration: the norm that residuals begin with.
     void begin(double norm) { preconditioner->begin(norm); }
+    offset_t inner_iterations() const { return preconditioner->inner_iterations(); }
     // Scalars of a method, zero at first: what is enqueued after a halt reads those that were never written.
     template <class Scalars>
     Buffer<Scalars> make_scalars(offset_t count = 1) const
@@ -79,6 +80,7 @@ public:
 
     Context ctx;
     spmv::Plan<V> product;
+    bool dots_apart = false;  // dot products of the product in double, by a pass: in float they have left the range
     Dense<V> near_null = {};  // the caller's; empty if there is none
     std::unique_ptr<PreconditionerPlan<V>> preconditioner;
     vector::PassBuffer buffer;
@@ -102,6 +104,8 @@ public:
     // Whether x is up to date after finish(), at any time.
     virtual bool keeps_x() const { return true; }
     virtual offset_t inner_iterations() const { return 0; }
+    // After a number that was not finite: whether it goes on in a form whose numbers have a wider range.
+    virtual bool widen_range() { return false; }
     virtual void update_values(const CsrView<V>&) {}
     virtual std::size_t bytes() const = 0;
     virtual std::string describe() const { return {}; }

@@ -18,6 +18,7 @@
 #include "solve/float_matrix.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
+#include "vector/power.hpp"
 #include "vector/vector.hpp"
 
 namespace tulle::inline TULLE_ABI::solve {
@@ -194,25 +195,15 @@ public:
     double products() const override { return options_.degree - 1; }
 
 private:
-    // The largest eigenvalue of D A by the power method.
+    // The largest eigenvalue of D A.
     double estimate()
     {
         return ctx_.run([&](const auto& q) {
-            vector::PassBuffer buffer(q, d_.size());
-            Buffer<double> square(q, 2);
-            vector::fill_scattered(q, d_.size(), d_.data());
-            double before = 0, after = 0;
-            for (int k = 0; k <= power_steps; ++k) {
-                const V* d = d_.data();
-                vector::dot(q, d_.size(), d, d, square.data(), buffer.space());
-                before = std::sqrt(read_value(q, square.data()));
-                if (!(before > 0)) return 1.0;
-                product_.run(static_cast<V>(1 / before), d_.span(), V(0), residual_.span());
+            return vector::largest_by_power(q, d_, power_steps, [&](double factor) {
+                product_.run(static_cast<V>(factor), d_.span(), V(0), residual_.span());
                 vector::multiply(q, d_.size(), std::as_const(inverse_).data(), std::as_const(residual_).data(),
                                  d_.data());
-                after = before;
-            }
-            return after;
+            });
         });
     }
 
@@ -252,6 +243,23 @@ std::unique_ptr<PreconditionerPlan<V>> make_incomplete(const Context& ctx, const
     return std::make_unique<OtherPlan<V, Factor>>(Factor::make(ctx, a, options));
 }
 
+// What smooths the levels, where the recipe nests a preconditioner there.
+template <class V>
+amg::MakeSmoother<V> nested_smoother(const Amg& p)
+{
+    if (p.smooth_by.empty()) return {};
+    return [wanted = *p.smooth_by.recipe().preconditioner](const Context& ctx, const CsrView<V>& a,
+                                                           const spmv::Plan<V>& product)
+               -> std::unique_ptr<amg::LevelSmoother<V>> { return make_preconditioner<V>(ctx, a, product, wanted); };
+}
+
+template <class V>
+amg::Plan<V> make_hierarchy(const Context& ctx, const CsrView<V>& a, const Amg& p, index_t unknowns_per_node,
+                            const DenseView<const V>& near_null)
+{
+    return amg::PlanAccess::make<V>(ctx, a, amg_options(p, unknowns_per_node), near_null, nested_smoother<V>(p));
+}
+
 struct Range {
     double least, most;
 };
@@ -278,7 +286,7 @@ public:
         : ctx_(ctx),
           matrix_scale_(power_to_one(largest)),
           matrix_(ctx, a),
-          plan_(make(a, amg_options(p, unknowns.per_node), amg::unit_columns<float>(ctx, unknowns.near_null)))
+          plan_(make(a, p, unknowns.per_node, amg::unit_columns<float>(ctx, unknowns.near_null)))
     {
         ctx.run([&](const auto& q) {
             r_ = Buffer<float>(q, a.rows);
@@ -313,9 +321,10 @@ public:
     std::string describe() const override { return plan_.describe(); }
 
 private:
-    amg::Plan<float> make(const CsrView<double>& a, const amg::Options& options, const Dense<float>& near_null)
+    amg::Plan<float> make(const CsrView<double>& a, const Amg& p, index_t unknowns_per_node,
+                          const Dense<float>& near_null)
     {
-        return amg::Plan<float>::make(ctx_, matrix_.convert(a, matrix_scale_), options, near_null.view());
+        return make_hierarchy<float>(ctx_, matrix_.convert(a, matrix_scale_), p, unknowns_per_node, near_null.view());
     }
     // The power of two that brings a number between 1 and 2.
     static double power_to_one(double x) { return std::isnormal(x) ? std::ldexp(1.0, -std::ilogb(x)) : 1; }
@@ -342,9 +351,8 @@ std::unique_ptr<PreconditionerPlan<V>> make_amg(const Context& ctx, const CsrVie
             if (p.precision == Precision::in_float || fits)
                 return std::make_unique<SinglePrecisionAmg>(ctx, a, diagonal.most, p, unknowns);
         }
-    using Hierarchy = amg::Plan<V>;
-    return std::make_unique<OtherPlan<V, Hierarchy>>(
-        Hierarchy::make(ctx, a, amg_options(p, unknowns.per_node), unknowns.near_null));
+    return std::make_unique<OtherPlan<V, amg::Plan<V>>>(
+        make_hierarchy(ctx, a, p, unknowns.per_node, unknowns.near_null));
 }
 
 }  // namespace
@@ -353,7 +361,7 @@ amg::Options amg_options(const Amg& p, index_t unknowns_per_node)
 {
     return {.coarsening = p.coarsening,
             .strength = p.strength,
-            .smoother = p.smoother,
+            .smoother = p.smooth_by.empty() ? p.smoother : amg::Smoother::jacobi,
             .degree = p.degree,
             .cycle = p.cycle,
             .unknowns_per_node = unknowns_per_node,
@@ -379,6 +387,7 @@ std::unique_ptr<PreconditionerPlan<V>> make_preconditioner(const Context& ctx, c
         Made operator()(const Chebyshev& p) const { return std::make_unique<ChebyshevPlan<V>>(ctx, a, product, p); }
         Made operator()(const Incomplete& p) const { return make_incomplete(ctx, a, p); }
         Made operator()(const Amg& p) const { return make_amg(ctx, a, p, unknowns); }
+        Made operator()(const Nested& p) const { return make_inner(ctx, a, p, unknowns); }
         Made operator()(const Fsai&) const
         {
             return std::make_unique<OtherPlan<V, factor::Fsai<V>>>(factor::Fsai<V>(ctx, a));

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "amg/level_smoother.hpp"
 #include "solve/steps.hpp"
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
@@ -16,23 +17,16 @@
 namespace tulle::inline TULLE_ABI::solve {
 
 // z = M r, where M is close to the inverse of A. Made for one matrix; vectors are in the memory of the context and the
-// work is put on its queue.
+// work is put on its queue. Those that are symmetric can smooth a level of multigrid.
 template <class V>
-class PreconditionerPlan {
+class PreconditionerPlan : public amg::LevelSmoother<V> {
 public:
-    PreconditionerPlan() = default;
-    PreconditionerPlan(const PreconditionerPlan&) = delete;
-    PreconditionerPlan& operator=(const PreconditionerPlan&) = delete;
-    virtual ~PreconditionerPlan() = default;
-
     // Before the first iteration: the norm that residuals begin with.
     virtual void begin(double) {}
-    virtual void apply(std::span<const V> r, std::span<V> z) = 0;
-    // New values of the same pattern; the product has them already.
-    virtual void update_values(const CsrView<V>& a) = 0;
-    virtual std::size_t bytes() const = 0;
-    virtual std::string describe() const = 0;
-
+    // Whether apply() waits for its result: it cannot be captured.
+    virtual bool waits() const { return false; }
+    // Iterations of a solver inside, so far.
+    virtual offset_t inner_iterations() const { return 0; }
     // M is the identity: methods take r for z.
     virtual bool is_identity() const { return false; }
     // The diagonal of M where it is nothing else: methods multiply by it in passes of their own.
@@ -50,6 +44,11 @@ struct Unknowns {
     index_t per_node = 1;
     DenseView<const V> near_null = {};  // row-major without gaps, in the memory of the context; no columns: not known
 };
+
+// inner.cpp: a solver of its own.
+template <class V>
+std::unique_ptr<PreconditionerPlan<V>> make_inner(const Context& ctx, const CsrView<V>& a, const Nested& nested,
+                                                  const Unknowns<V>& unknowns);
 
 // Makes the preconditioner of a recipe. `product` must outlive it.
 template <class V>

@@ -43,6 +43,7 @@ void set_up(PlanState<V>& s)
     s.system->preconditioner =
         make_preconditioner(s.ctx, s.a, s.system->product, outside,
                             Unknowns<V>{s.recipe.unknowns_per_node, std::as_const(s.system->near_null).view()});
+    s.blocks = BlockGraphs(has_graphs(s), s.system->preconditioner->waits());
     Recipe recipe = s.recipe;
     if (c.restart > 0) recipe.restart = c.restart;
     s.iteration = make_iteration(*s.system, s.a, recipe, c.method);

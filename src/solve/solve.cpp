@@ -118,8 +118,7 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& 
                                                         .a = a,
                                                         .wide = std::move(wide),
                                                         .recipe = recipe,
-                                                        .features = inspect(few, a),
-                                                        .blocks = BlockGraphs(stream != nullptr)}});
+                                                        .features = inspect(few, a)}});
     s->features.near_null_space = near_null_space.cols > 0;
     s->candidates = candidates(s->features, recipe);
     s->chosen = !recipe.preconditioner;
@@ -233,12 +232,16 @@ std::string Plan<V>::describe() const
     const bool symmetric = s.features.symmetric;
     const double products =
         (s.choice().method == Method::bicgstab ? 2 : 1) * (1 + s.system->preconditioner->products());
-    return concat("solve on ", s.ctx.name(), ": ", s.a.rows, " unknowns, ", s.a.nonzeros, " stored values, ",
+    return concat("solve on ", s.ctx.name(), ": ", s.a.rows, plural(s.a.rows, " unknown, ", " unknowns, "),
+                  s.a.nonzeros, plural(s.a.nonzeros, " stored value, ", " stored values, "),
                   sizeof(V) == 4 ? "float" : "double", "\n  matrix:  ", symmetric ? "symmetric" : "not symmetric",
                   s.features.missing_diagonal > 0
-                      ? concat(", ", s.features.missing_diagonal, " rows without a diagonal entry")
+                      ? concat(", ", s.features.missing_diagonal, plural(s.features.missing_diagonal, " row", " rows"),
+                               " without a diagonal entry")
                   : s.features.negative_diagonal > 0
-                      ? concat(", ", s.features.negative_diagonal, " negative diagonal entries")
+                      ? concat(", ", s.features.negative_diagonal,
+                               plural(s.features.negative_diagonal, " negative diagonal entry",
+                                      " negative diagonal entries"))
                       : std::string(", nonzero diagonal"),
                   "\n  method:  ", to_text(*s.recipe.method), more.empty() ? "" : concat(", ", more),
                   "\n  preconditioner: ", to_text(*s.recipe.preconditioner), "\n  why:     ", s.choice().why,

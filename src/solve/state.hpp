@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <string>
@@ -64,10 +65,12 @@ template <class State>
 int block_size(const State& s)
 {
     const bool expensive = std::holds_alternative<Amg>(s.choice().preconditioner);
-    const int wanted = s.recipe.check_every > 0 ? s.recipe.check_every
-                       : s.ctx.backend() == Backend::cpu || s.choice().method == Method::refinement ? 1
-                       : expensive                                                                  ? 2
-                                                                                                    : 16;
+    const bool waits =
+        s.choice().method == Method::refinement || std::holds_alternative<Nested>(s.choice().preconditioner);
+    const int wanted = s.recipe.check_every > 0                   ? s.recipe.check_every
+                       : s.ctx.backend() == Backend::cpu || waits ? 1
+                       : expensive                                ? 2
+                                                                  : 16;
     return std::min(wanted, most_unseen);
 }
 
@@ -78,6 +81,13 @@ Features inspect(const Context& ctx, const CsrView<V>& a);
 // set_up.cpp: sets up the current candidate, or the first after it that can be made.
 template <class V>
 void set_up_first(PlanState<V>& s);
+
+// Whether A^T r is next to nothing beside A and r, all given by their norms; no where squares have left the range.
+inline bool is_next_to_nothing(double transposed, double of_matrix, offset_t rows, double of_r)
+{
+    const double least = 1e-7 * of_matrix / std::sqrt(static_cast<double>(rows)) * of_r;
+    return least > 1e-140 && std::isfinite(least) && transposed <= least;
+}
 
 // Whether b - A x, whose norm is given, is orthogonal to the columns of A (loop.cpp).
 template <class V>

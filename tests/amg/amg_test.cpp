@@ -10,6 +10,7 @@
 #include <set>
 
 #include "amg/classical.hpp"
+#include "amg/nodes.hpp"
 #include "amg/rows.hpp"
 #include "amg/setup.hpp"
 #include "factor/matrices.hpp"
@@ -223,6 +224,24 @@ TEST_P(AmgOn, ClassicalInterpolationKeepsConstants)
 }
 
 // Of entries whose magnitudes differ by rounding alone, the first are kept.
+// Three nodes of two unknowns in a row, whose unknowns are connected with each other too.
+TEST(Amg, NeighboursOfANodeAreOthersWithTheStrongestWeight)
+{
+    const std::vector<offset_t> begin{0, 2, 4, 6, 9, 10, 12};
+    const std::vector<index_t> col{1, 2, 0, 3, 0, 3, 1, 2, 5, 5, 3, 4};
+    const std::vector<double> weight{9, 1, 9, 2, 1, 9, 2, 9, 3, 9, 3, 9};
+    std::vector<offset_t> at(6), count(3), to{0, 1, 3};
+    const amg::UnknownGraph<double> graph{{begin.data(), col.data()}, weight.data(), 2, at.data()};
+    std::vector<index_t> neighbour(4, -1);
+    Vector strongest(4);
+    for (offset_t node = 0; node < 3; ++node) amg::CountNodeNeighbours<double>{graph, count.data()}(node);
+    ASSERT_EQ(count, (std::vector<offset_t>{1, 2, 1}));
+    for (offset_t node = 0; node < 3; ++node)
+        amg::FillNodeNeighbours<double>{graph, to.data(), neighbour.data(), strongest.data()}(node);
+    EXPECT_EQ(neighbour, (std::vector<index_t>{1, 0, 2, 1}));
+    EXPECT_EQ(strongest, (Vector{2, 2, 3, 3}));
+}
+
 TEST(Amg, TruncationTakesTheFirstOfEqualEntries)
 {
     const std::vector<offset_t> begin{0, 5}, kept_begin{0, 3};

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "factor/arranged.hpp"
 #include "factor/matrices.hpp"
 #include "support/backends.hpp"
 #include "support/faults.hpp"
@@ -35,18 +36,6 @@ std::vector<double> times(const HostCsr<double>& a, const std::vector<double>& x
     std::vector<double> y(x.size(), 0);
     for (const auto& [i, j, v] : a.entries()) y[static_cast<std::size_t>(i)] += v * x[static_cast<std::size_t>(j)];
     return y;
-}
-
-HostCsr<double> arranged(const HostCsr<double>& a, bool match, Order order)
-{
-    const CpuQueue q = Context::cpu(1).host();
-    const auto b = make_arranged(q, a.view(), arrange(q, a.view(), match, order));
-    HostCsr<double> h{a.rows, a.rows, {}, {}, {}};
-    h.row_begin.assign(b.row_begin.span().begin(), b.row_begin.span().end());
-    h.col.assign(b.col.span().begin(), b.col.span().end());
-    h.value.resize(h.col.size());
-    gather(q, b.from_matrix, a.value.data(), h.value.data());
-    return h;
 }
 
 TEST(Arrange, MatchingHasOnesOnTheDiagonalAndNothingLarger)
@@ -146,7 +135,7 @@ TEST_P(ArrangeOn, CompleteFactorsSolveTheSystem)
     const Context c = ctx();
     auto a = scattered(50, 11);
     const std::vector<double> want = test_vector<double>(a.rows, Values::integers, 6);
-    for (const Order order : {Order::natural, Order::rcm}) {
+    for (const Order order : {Order::natural, Order::rcm, Order::colour, Order::automatic}) {
         const auto there = to_device(c, a.view());
         auto plan = Plan<double>::make(c, there.view(),
                                        {.kind = Kind::ilut, .drop = 0, .fill = 1e6, .order = order, .match = true});

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "factor/matrices.hpp"
+#include "factor/reproduces.hpp"
 #include "support/backends.hpp"
 #include "support/faults.hpp"
 #include "tulle/sptrsv.hpp"
@@ -23,52 +24,11 @@ using factor::Options;
 using factor::Plan;
 using test::csr_of;
 using test::dominant;
+using test::expect_reproduces;
 using test::host_of;
 using test::host_vector;
 using test::HostCsr;
 using test::laplacian;
-
-template <class V>
-using Dense = std::vector<std::vector<V>>;
-
-template <class V>
-Dense<double> dense(const HostCsr<V>& a)
-{
-    const auto n = static_cast<std::size_t>(a.rows);
-    Dense<double> d(n, std::vector<double>(n, 0));
-    for (const auto& [i, j, v] : a.entries()) d[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] += double(v);
-    return d;
-}
-
-// L U or L L^T of the factors.
-template <class V>
-Dense<double> product(const HostCsr<V>& factors, bool cholesky)
-{
-    const Dense<double> f = dense(factors);
-    const std::size_t n = f.size();
-    Dense<double> p(n, std::vector<double>(n, 0));
-    for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t j = 0; j < n; ++j)
-            for (std::size_t k = 0; k <= std::min(i, j); ++k) {
-                const double left = k == i && !cholesky ? 1 : f[i][k];
-                p[i][j] += left * (cholesky ? f[j][k] : f[k][j]);
-            }
-    return p;
-}
-
-// (L U)_ij = a_ij for all entries of the factors' pattern.
-template <class V>
-void expect_reproduces(const HostCsr<V>& a, const HostCsr<V>& factors, bool cholesky)
-{
-    const Dense<double> p = product(factors, cholesky), d = dense(a);
-    const double eps = std::numeric_limits<V>::epsilon();
-    for (const auto& [i, j, v] : factors.entries()) {
-        const auto r = static_cast<std::size_t>(i), c = static_cast<std::size_t>(j);
-        double scale = 0;
-        for (std::size_t k = 0; k < p.size(); ++k) scale = std::max(scale, std::abs(d[r][k]));
-        ASSERT_NEAR(p[r][c], d[r][c], 64 * eps * (1 + scale)) << "row " << i << ", column " << j;
-    }
-}
 
 template <class V>
 HostCsr<V> factors_of(const Context& c, const HostCsr<V>& a, const Options& o)
@@ -192,7 +152,7 @@ TEST_P(FactorOn, CholeskyIsTheScaledFactorOfLu)
 {
     const Context c = ctx();
     const auto a = laplacian<double>(6, 5, 3);
-    const auto lu = dense(factors_of(c, a, {.kind = Kind::ilu0}));
+    const auto lu = test::dense_rows(factors_of(c, a, {.kind = Kind::ilu0}));
     for (const auto& [i, j, v] : factors_of(c, a, {.kind = Kind::ic0}).entries()) {
         const auto r = static_cast<std::size_t>(i), k = static_cast<std::size_t>(j);
         ASSERT_NEAR(v, (i == j ? 1 : lu[r][k]) * std::sqrt(lu[k][k]), 1e-13);
@@ -241,7 +201,7 @@ TEST_P(FactorOn, AppliesBothTriangles)
         const auto there = to_device(c, a.view());
         const auto plan = Plan<double>::make(c, there.view(), o);
         const auto z = test::test_vector<double>(a.rows, test::Values::integers, 6);
-        const auto p = product(host_of(c, plan.factors()), cholesky);
+        const auto p = test::product_of(host_of(c, plan.factors()), cholesky);
         std::vector<double> r(z.size(), 0);
         for (std::size_t i = 0; i < z.size(); ++i)
             for (std::size_t j = 0; j < z.size(); ++j) r[i] += p[i][j] * z[j];
@@ -331,7 +291,7 @@ TEST_P(FactorOn, NamesTheRowThatCannotBeFactorised)
     const auto singular = csr_of<double>(3, 3, Entries{{0, 0, 1}, {1, 1, 1}, {1, 2, 1}, {2, 1, 1}, {2, 2, 1}});
     EXPECT_NE(make(singular, {.shift_attempts = 0}).find("row 2: the pivot is zero"), std::string::npos);
     const auto missing = csr_of<double>(2, 2, Entries{{0, 0, 1}, {1, 0, 1}});
-    EXPECT_NE(make(missing, {}).find("row 1 has no diagonal entry"), std::string::npos);
+    EXPECT_NE(make(missing, {}).find("row 1 (counted from 0) has no diagonal entry"), std::string::npos);
     const double inf = std::numeric_limits<double>::infinity();
     for (const double bad : {inf, -inf, std::numeric_limits<double>::quiet_NaN()}) {
         const auto a = csr_of<double>(3, 3, Entries{{0, 0, 1}, {1, 0, bad}, {1, 1, 1}, {2, 2, 1}});
@@ -339,7 +299,7 @@ TEST_P(FactorOn, NamesTheRowThatCannotBeFactorised)
             EXPECT_NE(make(a, o).find("row 1, column 0 of the matrix is not finite"), std::string::npos);
     }
     const auto twice = csr_of<double>(2, 2, Entries{{0, 0, 1}, {1, 1, 1}, {1, 1, 1}});
-    EXPECT_NE(make(twice, {}).find("row 1 stores a column twice"), std::string::npos);
+    EXPECT_NE(make(twice, {}).find("row 1 (counted from 0) stores a column twice"), std::string::npos);
     EXPECT_NE(make(singular, {.kind = Kind::iluk, .level = -1}).find("level"), std::string::npos);
     EXPECT_NE(make(singular, {.kind = Kind::ilut, .drop = -1}).find("drop"), std::string::npos);
 }
@@ -358,7 +318,7 @@ TEST_P(FactorOn, RetriesWithAShiftAndReportsIt)
     for (std::size_t k = 0; k < moved.col.size(); ++k)
         if (k == 0 || k == 1 || k == 4) moved.value[k] += plan.report().shift;
     expect_reproduces(moved, host_of(c, plan.factors()), true);
-    EXPECT_NE(plan.describe().find("row 2: the pivot is not positive"), std::string::npos);
+    EXPECT_NE(plan.describe().find("row 2 (counted from 0): the pivot is not positive"), std::string::npos);
 
     const auto zero = csr_of<double>(2, 2, Entries{{0, 0, 0}, {0, 1, 2}, {1, 0, 2}, {1, 1, -3}});
     const auto zero_there = to_device(c, zero.view());

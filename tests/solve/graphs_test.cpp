@@ -257,7 +257,7 @@ TEST_P(SolveCapturedOn, BlocksThatCannotBeCapturedAreLaunched)
     for (std::size_t k = 0; k < works.size(); ++k) {
         if (k == 2 && !build::simulated) continue;  // a GPU captures allocations that are given back
         Counting body(c, works[k]);
-        BlockGraphs blocks(true);
+        BlockGraphs blocks(true, false);
         for (int time = 0; time < 6; ++time) {
             body.clear();
             blocks.run(c, body, 2);
@@ -276,7 +276,7 @@ TEST_P(SolveCapturedOn, BlocksOfManyLengths)
 {
     const Context c = ctx();
     Counting body(c, {});
-    BlockGraphs blocks(true);
+    BlockGraphs blocks(true, false);
     for (int time = 0; time < 3; ++time)
         for (int count = 1; count <= 40; ++count) blocks.run(c, body, count);
     body.clear();

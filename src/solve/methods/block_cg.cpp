@@ -29,7 +29,7 @@ template <class V>
 BlockCg<V>::BlockCg(System<V>& system, const CsrView<V>& a, bool graphs)
     : system_(system),
       product_(spmm::Plan<V>::make(system.ctx, a, {.n = block_columns, .checked = false})),
-      blocks_(graphs)
+      blocks_(graphs, system.preconditioner->waits())
 {
     const offset_t size = offset_t{a.rows} * block_columns;
     const PreconditionerPlan<V>& m = *system.preconditioner;

@@ -5,7 +5,9 @@
 // preconditioner, product, one pass. And eigenvalues from the coefficients.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "solve/method.hpp"
@@ -47,7 +49,11 @@ public:
         system_.pass(CgDirection<V>{x_, z(), p_.data(), scalars_.data(), status});
     }
 
-    int place() const override { return 0; }
+    // p · A p in float has a narrower range than r · r in double.
+    bool widen_range() override { return sizeof(V) == 4 && !std::exchange(system_.dots_apart, true); }
+    void update_values(const CsrView<V>&) override { system_.dots_apart = false; }
+
+    int place() const override { return system_.dots_apart ? 1 : 0; }
     std::size_t bytes() const override { return p_.bytes() + q_.bytes() + z_.bytes() + scalars_.bytes(); }
     const CgScalars* scalars() const { return scalars_.data(); }
 
@@ -60,7 +66,7 @@ private:
     V* x_ = nullptr;
 };
 
-// Without a preconditioner.
+// Without a preconditioner, in one pass; as above once A p · A p has left the range of double.
 class PlainCg final : public Iteration<double> {
 public:
     explicit PlainCg(System<double>& system)
@@ -72,6 +78,7 @@ public:
 
     void start(double* x, int) override
     {
+        if (wide_) return wide_->start(x, 0);
         const double* r = system_.residual.data();
         x_ = x;
         odd_ = false;
@@ -80,6 +87,7 @@ public:
 
     void iterate() override
     {
+        if (wide_) return wide_->iterate();
         double *p = p_[odd_ ? 1 : 0].data(), *next = p_[odd_ ? 0 : 1].data();
         const auto dots = system_.multiply_with_dots(p, q_.data());
         system_.pass(CgStep<double>{q_.data(), system_.residual.data(), p, next, odd_ ? x_ : nullptr,
@@ -87,18 +95,32 @@ public:
         odd_ = !odd_;
     }
     // What is owed is always owed along the first of both vectors.
-    void finish() override { system_.pass(CgSettle<double>{x_, p_[0].data(), scalars_.data()}); }
+    void finish() override
+    {
+        if (!wide_) system_.pass(CgSettle<double>{x_, p_[0].data(), scalars_.data()});
+    }
+    bool widen_range() override
+    {
+        if (wide_) return false;
+        wide_ = std::make_unique<Cg<double>>(system_);
+        return true;
+    }
+    void update_values(const CsrView<double>&) override { wide_.reset(); }
 
-    int place() const override { return odd_ ? 1 : 0; }
+    int place() const override { return wide_ ? 2 : odd_ ? 1 : 0; }
     void set_place(int place) override { odd_ = place == 1; }
-    std::size_t bytes() const override { return 2 * p_[0].bytes() + q_.bytes() + scalars_.bytes(); }
+    std::size_t bytes() const override
+    {
+        return 2 * p_[0].bytes() + q_.bytes() + scalars_.bytes() + (wide_ ? wide_->bytes() : 0);
+    }
 
 private:
     System<double>& system_;
     Buffer<double> p_[2], q_;
     Buffer<CgScalars> scalars_;
     double* x_ = nullptr;
-    bool odd_ = false;  // the next iteration has the direction p_[1]
+    bool odd_ = false;                  // the next iteration has the direction p_[1]
+    std::unique_ptr<Cg<double>> wide_;  // in its place
 };
 
 template <class V>

@@ -40,7 +40,7 @@ public:
             upload(q, scale, scale_.data(), 2);
             vector::convert(q, n, std::as_const(system_.residual).data(), right_.data(), scale_.data());
             const Report inner = inner_.solve(right_.span(), step_.span());
-            inner_iterations_ += inner.iterations;
+            inner_iterations_ += inner.iterations + inner.inner_iterations;
             if (inner.reason == Reason::not_finite || inner.relative >= 1) return give_up(q, status);
             vector::convert(q, n, std::as_const(step_).data(), wide_.data(), scale_.data() + 1);
             vector::axpby(q, n, 1.0, std::as_const(wide_).data(), 1.0, x_);
@@ -72,7 +72,8 @@ private:
                 .preconditioner = recipe.preconditioner,
                 .stop = {.relative = recipe.inner.relative, .iterations = recipe.inner.iterations},
                 .restart = recipe.restart,
-                .unknowns_per_node = recipe.unknowns_per_node};
+                .unknowns_per_node = recipe.unknowns_per_node,
+                .explain = false};
     }
     // No step of the inner solver helps: the passes that follow do nothing.
     template <class Queue>

@@ -30,7 +30,7 @@ template <class V>
 ProductDots<V> System<V>::multiply_with_dots(const V* x, V* y)
 {
     const auto n = static_cast<std::size_t>(rows());
-    if (dots_on_the_way(ctx, rows())) {
+    if (dots_on_the_way(ctx, rows()) && !dots_apart) {
         product.run(V(1), {x, n}, V(0), {y, n}, made.span());
         return {made.data(), nullptr};
     }

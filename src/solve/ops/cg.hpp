@@ -68,7 +68,7 @@ struct CgResidual {
         if (status->halt != Halt::none) return false;
         const double curvature = dots[0];
         alpha = s->rho / curvature;
-        return curvature > 0 && is_finite(alpha);
+        return curvature > 0 && is_finite(curvature) && is_finite(alpha);
     }
     struct Loaded {
         V q, r;
@@ -137,6 +137,9 @@ struct CgDirection {
     }
 };
 
+// Below it a sum of squares has lost digits.
+inline constexpr double least_square = 1e-290;
+
 // Without a preconditioner r · r of the next residual is alpha² q · q - r · r before any entry of it is known, so that
 // one pass has all updates: r -= alpha q; the next direction is r + beta p. The sum of the pass, not the prediction, is
 // the next rho. Every second pass brings x up to date, with two directions at once.
@@ -152,6 +155,7 @@ struct CgStep {
     CgScalars* s;
     Status* status;
     double alpha = 0, beta = 0, owed = 0;
+    bool in_range = true;  // q · q, which leaves the range of numbers before p · q does
 
     constexpr bool load()
     {
@@ -160,7 +164,8 @@ struct CgStep {
         const double predicted = alpha * alpha * dots[1] - s->rho;
         beta = predicted > 0 ? predicted / s->rho : 0;
         owed = s->owed;
-        return dots[0] > 0 && is_finite(alpha) && is_finite(predicted);
+        in_range = is_finite(predicted) && dots[1] > least_square;
+        return dots[0] > 0 && is_finite(alpha) && in_range;
     }
     struct Loaded {
         V q, r, p, x, before;
@@ -177,7 +182,8 @@ struct CgStep {
     constexpr void finish(bool on, const double* sum) const
     {
         status->performed = on;
-        if (!on) return halt(status, Halt::not_positive_definite, is_finite(beta) ? dots[0] : beta);
+        if (!on && dots[0] > 0 && !in_range) return halt(status, Halt::not_finite, dots[1]);
+        if (!on) return halt(status, Halt::not_positive_definite, dots[0]);
         *s = {.rho = sum[0], .alpha = alpha, .beta = beta, .owed = x ? 0 : alpha};
         record(status, root(sum[0]));
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solve/team/system.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tulle/error.hpp"
@@ -70,6 +71,15 @@ std::size_t System<V>::bytes() const
     std::size_t all = residual.bytes() + status.bytes();
     for (const parts::Part<V>& p : part) all += p.bytes();
     return all;
+}
+
+template <class V>
+offset_t System<V>::inner_iterations() const
+{
+    offset_t most = 0;
+    for (const parts::Part<V>& p : part)
+        if (p.preconditioner) most = std::max(most, p.preconditioner->inner_iterations());
+    return most;
 }
 
 template <class V>

@@ -76,6 +76,8 @@ public:
     void update_values(const CsrView<V>& a);
     // Without the distributed product: parts, residual, status.
     std::size_t bytes() const;
+    // So far, of inner solvers as preconditioners: of the member with the most.
+    offset_t inner_iterations() const;
 
     void multiply(In x, Out y) { multiply(V(1), x, V(0), y); }
     void precondition(In r, Out z);

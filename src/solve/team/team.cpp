@@ -50,8 +50,8 @@ bool is_least_squares(State<V>& s, double norm)
     spmv::multiply(s.ctx, s.a, std::as_const(residual).span(), transposed.span(),
                    {.op = Op::transpose, .checked = false});
     const auto norm_of = [&](const V* x, offset_t n) { return std::sqrt(vector::local_dot(q, x, x, n).value()); };
-    const double scale = norm_of(s.a.value, s.a.nonzeros);
-    return norm_of(transposed.data(), s.a.rows) <= 1e-7 * scale / std::sqrt(static_cast<double>(s.a.rows)) * norm;
+    const double of_matrix = norm_of(s.a.value, s.a.nonzeros);
+    return is_next_to_nothing(norm_of(transposed.data(), s.a.rows), of_matrix, s.a.rows, norm);
 }
 
 }  // namespace team
@@ -272,7 +272,8 @@ std::string TeamPlan<V>::describe() const
     const State& s = *state_;
     if (!s.iteration) return "solve on a team: nothing is set up, the last solve found no memory for another method";
     const bool alike = s.system->plain || std::holds_alternative<Jacobi>(*s.recipe.preconditioner);
-    return concat("solve on a team of ", members(), ": ", rows(), " unknowns, ", s.a.nonzeros, " stored values, ",
+    return concat("solve on a team of ", members(), ": ", rows(), plural(rows(), " unknown, ", " unknowns, "),
+                  s.a.nonzeros, plural(s.a.nonzeros, " stored value, ", " stored values, "),
                   sizeof(V) == 4 ? "float" : "double", "\n  method:  ", to_text(*s.recipe.method),
                   "\n  preconditioner: ", to_text(*s.recipe.preconditioner),
                   alike ? ", the same bits for any number of members" : ", of the diagonal block of each member",

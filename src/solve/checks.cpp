@@ -1,0 +1,105 @@
+// tulle: sparse linear algebra on CPUs and GPUs
+// SPDX-License-Identifier: BSD-3-Clause
+// What is refused of a recipe, and of those inside it.
+#include <cmath>
+#include <string_view>
+#include <variant>
+
+#include "solve/policy.hpp"
+#include "tulle/error.hpp"
+#include "tulle/text.hpp"
+
+namespace tulle::inline TULLE_ABI::solve {
+namespace {
+
+void check_number(bool ok, std::string_view what) { require<ValueError>(ok, what); }
+
+void check_numbers(const Recipe& r)
+{
+    check_number(r.stop.relative >= 0 && std::isfinite(r.stop.relative), "stop.relative must be 0 or more");
+    check_number(r.stop.absolute >= 0 && std::isfinite(r.stop.absolute), "stop.absolute must be 0 or more");
+    check_number(r.stop.iterations >= 0, "stop.iterations must be 0 or more");
+    check_number(r.stop.seconds >= 0, "stop.seconds must be 0 or more");
+    check_number(r.stop.stagnation >= 0, "stop.stagnation must be 0 or more");
+    check_number(r.stop.divergence > 1, "stop.divergence must be above 1");
+    check_number(r.restart >= 1 && r.restart <= 1000, "restart must be 1 to 1000");
+    check_number(r.check_every >= 0, "check_every must be 0 or more");
+    check_number(r.eigenvalues.lowest >= 0 && r.eigenvalues.highest >= 0, "eigenvalues must be 0 or more");
+    check_number(r.inner.relative > 0 && r.inner.relative < 1, "inner.relative must be above 0 and below 1");
+    check_number(r.inner.method != Method::refinement, "inner.method cannot be refinement again");
+}
+
+// A symmetric operator that reads no more than the matrix of a level.
+bool can_smooth(const Preconditioner& p)
+{
+    const auto* factors = std::get_if<Incomplete>(&p);
+    if (factors) return factors->kind != factor::Kind::ilut && !factors->match;
+    return !std::holds_alternative<None>(p) && !std::holds_alternative<Amg>(p) && !std::holds_alternative<Nested>(p);
+}
+
+void check_preconditioner(const Preconditioner& p, bool is_double, int depth);
+
+void check_smoother(const Recipe& r, bool is_double, int depth)
+{
+    require<ValueError>(!r.method && r.preconditioner, "a smoother of multigrid is a preconditioner without a method",
+                        "name the preconditioner of smooth_by alone");
+    require<ValueError>(
+        can_smooth(*r.preconditioner),
+        [&] { return concat(to_text(*r.preconditioner), " cannot smooth the levels of multigrid"); },
+        "use jacobi, block-jacobi, chebyshev, ic0, ilu0, iluk or fsai");
+    check_preconditioner(*r.preconditioner, is_double, depth);
+}
+
+void check_inner(const Nested& nested, bool is_double, int depth)
+{
+    require<ValueError>(!nested.empty(), "the inner solver has no recipe", "make Nested from a recipe");
+    require<ValueError>(
+        depth <= most_nested, [] { return concat("recipes are nested more than ", most_nested, " deep"); },
+        "leave the innermost out");
+    require<ValueError>(!nested.recipe().guess, "an inner solver begins at zero and takes no first guess",
+                        "leave guess of the inner recipe at false");
+    require<ValueError>(
+        nested.recipe().stop.relative < 1 && nested.recipe().stop.iterations > 0, "an inner solver must make a step",
+        "its relative residual must be below 1 and its iterations above 0, as in solve[cg,amg,0.01,20]");
+    check_recipe(nested.recipe(), is_double, depth);
+}
+
+void check_preconditioner(const Preconditioner& p, bool is_double, int depth)
+{
+    if (const auto* blocks = std::get_if<BlockJacobi>(&p))
+        check_number(blocks->rows >= 1 && blocks->rows <= 32, "blocks must have 1 to 32 rows");
+    if (const auto* c = std::get_if<Chebyshev>(&p))
+        check_number(c->degree >= 1 && c->degree <= 100 && c->ratio > 1 && c->highest >= 0,
+                     "the degree of a Chebyshev polynomial must be 1 to 100, its ratio above 1, its highest eigenvalue "
+                     "0 or more");
+    if (const auto* multigrid = std::get_if<Amg>(&p); multigrid && !multigrid->smooth_by.empty())
+        check_smoother(multigrid->smooth_by.recipe(), is_double, depth + 1);
+    if (const auto* nested = std::get_if<Nested>(&p)) check_inner(*nested, is_double, depth + 1);
+}
+
+// What changes from step to step is for methods that allow it.
+void check_flexible(const Recipe& r)
+{
+    if (!is_flexible(*r.preconditioner)) return;
+    const bool multigrid = std::holds_alternative<Amg>(*r.preconditioner);
+    const char* what =
+        multigrid ? "the K-cycle changes from step to step" : "an inner solver changes from step to step";
+    const char* otherwise = multigrid ? "use fgmres, or the V- or the W-cycle" : "use fgmres around it";
+    const bool inside = r.method == Method::refinement;
+    const auto& method = inside ? r.inner.method : r.method;
+    require<ValueError>(!method || method == Method::fgmres, what, otherwise);
+}
+
+}  // namespace
+
+void check_recipe(const Recipe& r, bool is_double, int depth)
+{
+    check_numbers(r);
+    require<ValueError>(r.method != Method::refinement || is_double, "refinement computes residuals in double",
+                        "make a Plan<double>");
+    if (!r.preconditioner) return;
+    check_preconditioner(*r.preconditioner, is_double, depth);
+    check_flexible(r);
+}
+
+}  // namespace tulle::inline TULLE_ABI::solve
