@@ -25,6 +25,7 @@
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
+#include "tulle/dense.hpp"
 #include "tulle/memory.hpp"
 #include "tulle/outline.hpp"
 #include "tulle/types.hpp"
@@ -65,12 +66,30 @@ void multiply(const Context& ctx, Semiring semiring, const Csr32View<V>& a, std:
     multiply(ctx, semiring, matrix::widened<CsrView<V>>(ctx, a, wide), x, y);
 }
 
+/// C = A B over a semiring with dense B and C: c(i, j) is the semiring's sum of a(i, k) times b(k, j) over the stored
+/// entries of row i, the identity where there are none; with `accumulate`, the sum of that and what C has.
+/// @throws ShapeError if sizes do not fit; ValueError if the matrix is not valid or B and C overlap.
+template <class V>
+TULLE_API void multiply(const Context& ctx, Semiring semiring, const CsrView<V>& a,
+                        const std::type_identity_t<DenseView<const V>>& b, const std::type_identity_t<DenseView<V>>& c,
+                        bool accumulate = false);
+/// The same with row offsets of 32 bits.
+template <class V>
+void multiply(const Context& ctx, Semiring semiring, const Csr32View<V>& a,
+              const std::type_identity_t<DenseView<const V>>& b, const std::type_identity_t<DenseView<V>>& c,
+              bool accumulate = false)
+{
+    Buffer<offset_t> wide;
+    multiply(ctx, semiring, matrix::widened<CsrView<V>>(ctx, a, wide), b, c, accumulate);
+}
+
 /// C<M> = A B over a semiring: the entries of A B at the positions of M, or with `complement` at all others. Only those
-/// are computed and stored: the memory is O(nonzeros of M) without, and that of C with complement. C has an entry where
-/// the mask allows it and there is a product. Rows of C are in the order of those of M, with complement sorted. Values
-/// of M are not read.
-/// @throws ShapeError if sizes do not fit; ValueError if a matrix is not valid, or M stores a position twice; NotBuilt
-/// on a GPU with complement; OutOfMemory.
+/// are computed and stored: the memory is O(nonzeros of M) without, and that of C with complement; a GPU then computes
+/// the pattern of A B by ranges of rows, in half of what is free. C has an entry where the mask allows it and there is
+/// a product. Rows of C are in the order of those of M, with complement sorted. Values of M are not read. To
+/// accumulate, add() (graph_ops.hpp) what was there before.
+/// @throws ShapeError if sizes do not fit; ValueError if a matrix is not valid, or M stores a position twice;
+/// OutOfMemory.
 template <class V>
 TULLE_API Csr<V> multiply_masked(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                                  const CsrView<V>& mask, bool complement = false);
@@ -102,7 +121,7 @@ struct Select {
     index_t recover = 0;                  ///< rows that lost too much get their largest back, up to so many; 0: none
     double recover_share = 0;             ///< too much: less than this share of the sum of magnitudes is left
     Triangle triangle = Triangle::whole;  ///< entries elsewhere go first of all
-    double negligible = 0;                ///< multiply_select(): a product may count less by so much, see there
+    double negligible = 0;                ///< multiply_select(): a product may differ by so much, see there
 };
 
 /// The entries of A that a selection keeps, in the order of A.
@@ -123,16 +142,16 @@ Csr<V> select(const Context& ctx, const Csr32View<V>& a, const Select& selection
 /// are in the order of A's nonzeros.
 ///
 /// Where `negligible` is above zero, the CPU adds in fixed point, over plus_times, with floats that are not negative, a
-/// threshold and a rule beside it: a sum of n products is smaller than the exact one by less than n x negligible, apart
-/// from the roundings of the products, and does not depend on the order of the nonzeros.
+/// threshold and a rule beside it: a sum of n products differs from the exact one by n x negligible at most, apart from
+/// the roundings of the products, and does not depend on the order of the nonzeros.
 /// @param ctx where the arrays are and the work is done.
-/// @param semiring of the product; on a GPU plus_times.
+/// @param semiring of the product.
 /// @param a the matrix A.
 /// @param b the matrix B.
 /// @param selection what stays.
 /// @param budget GPU: bytes that may be held at once beside A and B; 0: half of what is free.
 /// @throws ShapeError if sizes do not fit; ValueError if a matrix is not valid or the selection is out of range;
-/// NotBuilt on a GPU with another semiring; OutOfMemory.
+/// OutOfMemory.
 template <class V>
 TULLE_API Csr<V> multiply_select(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                                  const Select& selection, std::size_t budget = 0);
@@ -240,7 +259,7 @@ struct ClusterOptions {
     index_t recover = 1400;      ///< -R: rows that lost too much get so many back; 0: none
     double recover_share = 0.9;  ///< -pct: too much: less than this share is left
     int iterations = 10000;      ///< -L: at most
-    double negligible = 1e-4;    ///< CPU: a product may count less by so much, as a share of `prune`; 0: sums of floats
+    double negligible = 4e-4;    ///< CPU: a product may differ by so much, as a share of `prune`; 0: sums of floats
     std::size_t budget = 0;      ///< GPU: bytes that an expansion may hold beside its matrix; 0: half of what is free
     std::function<void(const ClusterStep&)> progress = {};  ///< called after every iteration; may be empty
 };

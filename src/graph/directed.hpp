@@ -13,7 +13,8 @@ namespace tulle::inline TULLE_ABI::graph {
 
 [[noreturn]] inline void refuse_directed(offset_t from, index_t to)
 {
-    throw ValueError(concat("the graph is directed: there is an edge ", from, " to ", to, ", none back"),
+    throw ValueError(concat("the graph is directed: there is an edge ", from, " to ", to,
+                            " (counted from 0), none back"),
                      "this is for undirected graphs: add the transposed matrix first");
 }
 

@@ -206,6 +206,22 @@ index_t product_of_sizes(index_t a, index_t b, const char* what)
 }  // namespace
 
 template <class V>
+Csr<V> entries_without(const Context& ctx, const CsrView<V>& a, const Edges& b)
+{
+    const Without rows{edges_of(a), b};
+    return ctx.for_work(a.nonzeros + a.rows).run([&](const auto& q) {
+        return count_and_fill<V>(
+            q, a.rows, a.cols,
+            [&](offset_t* count) {
+                run_pass(q, a.rows, CountWithout{rows, count}, {});
+            },
+            [&](Csr<V>& c) {
+                fill_rows(q, FillWithout<V>{rows, {a.value}}, c);
+            });
+    });
+}
+
+template <class V>
 Csr<V> add(const Context& ctx, Monoid monoid, const CsrView<V>& a, const CsrView<V>& b)
 {
     require_same_shape(ctx, a, b);
@@ -313,6 +329,7 @@ Csr<V> kron(const Context& ctx, Semiring semiring, const CsrView<V>& a, const Cs
 }
 
 #define TULLE_GRAPH_OPS(V)                                                                                      \
+    template Csr<V> entries_without(const Context&, const CsrView<V>&, const Edges&);                           \
     template TULLE_API Csr<V> add(const Context&, Monoid, const CsrView<V>&, const CsrView<V>&);                \
     template TULLE_API Csr<V> multiply_entries(const Context&, Semiring, const CsrView<V>&, const CsrView<V>&); \
     template TULLE_API Csr<V> extract(const Context&, const CsrView<V>&, List, List);                           \

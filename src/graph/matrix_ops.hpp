@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "graph/ops.hpp"
+#include "tulle/dense.hpp"
 #include "tulle/graph_ops.hpp"
 
 namespace tulle::inline TULLE_ABI::graph {
@@ -96,6 +97,21 @@ struct Merged {
     }
 };
 
+// The entries of A in columns that B does not have; both ascend. Rows of B begin at b.begin, wherever that points.
+struct Without {
+    Edges a, b;
+
+    template <class Visit>
+    constexpr void for_each(offset_t i, Visit&& visit) const
+    {
+        offset_t r = b.begin[i];
+        for (offset_t p = a.begin[i]; p < a.begin[i + 1]; ++p) {
+            while (r < b.begin[i + 1] && b.col[r] < a.col[p]) ++r;
+            if (r == b.begin[i + 1] || b.col[r] != a.col[p]) visit(a.col[p], p);
+        }
+    }
+};
+
 // Which entries of a matrix go to row i of the result, and to which column. A null list is all, in their order.
 struct Part {
     Edges a;
@@ -153,10 +169,13 @@ struct SameValues {
 
 using CountMerged = CountRow<Merged>;
 using CountPart = CountRow<Part>;
+using CountWithout = CountRow<Without>;
 template <class V>
 using FillMerged = FillRow<Merged, PairValues<V>>;
 template <class V>
 using FillPart = FillRow<Part, SameValues<V>>;
+template <class V>
+using FillWithout = FillRow<Without, SameValues<V>>;
 template <class V>
 using FillKron = FillRow<Kron, PairValues<V>>;
 
@@ -174,6 +193,31 @@ struct ReduceRow {
         V sum = identity;
         for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p) sum = apply(f, sum, a.value[p]);
         y[i] = sum;
+    }
+};
+
+// An entry of C = A B with dense B and C, or of the sum of C and A B; neighbours in memory are computed side by side.
+template <class V>
+struct DenseEntry {
+    static constexpr int sums = 0;
+    CsrView<V> a;
+    const V* b;
+    offset_t b_row, b_col;  // from a row of B to the next, and from a column
+    DenseView<V> c;
+    Binary times, plus;
+    V identity;
+    bool accumulate;
+
+    constexpr bool load() { return true; }
+    constexpr void at(offset_t e) const
+    {
+        const bool by_rows = c.layout == Layout::row_major;
+        const auto i = static_cast<index_t>(by_rows ? e / c.cols : e % c.rows);
+        const auto j = static_cast<index_t>(by_rows ? e % c.cols : e / c.rows);
+        V sum = accumulate ? c(i, j) : identity;
+        for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p)
+            sum = apply(plus, sum, apply(times, a.value[p], b[a.col[p] * b_row + j * b_col]));
+        c(i, j) = sum;
     }
 };
 
@@ -342,10 +386,12 @@ struct PackEntry {
 // F(operation) for all of these: where backends instantiate run_pass().
 #define TULLE_GRAPH_MATRIX_PASSES_OF(F, V) \
     F(FillMerged<V>)                       \
-    F(FillPart<V>) F(ReduceRow<V>) F(FillKron<V>) F(PushProduct<V>) F(SumPushed<V>) F(PullRow<V>) F(PackEntry<V>)
+    F(FillPart<V>)                         \
+    F(ReduceRow<V>)                        \
+    F(FillKron<V>) F(PushProduct<V>) F(SumPushed<V>) F(PullRow<V>) F(PackEntry<V>) F(FillWithout<V>) F(DenseEntry<V>)
 #define TULLE_GRAPH_MATRIX_PASSES(F)        \
     TULLE_GRAPH_MATRIX_PASSES_OF(F, float)  \
     TULLE_GRAPH_MATRIX_PASSES_OF(F, double) \
-    F(CountMerged) F(CountPart) F(CountKron) F(FindBadIndex) F(CountPushed) F(FlagFirst) F(PlaceEntry)
+    F(CountMerged) F(CountPart) F(CountKron) F(FindBadIndex) F(CountPushed) F(FlagFirst) F(PlaceEntry) F(CountWithout)
 
 }  // namespace tulle::inline TULLE_ABI::graph

@@ -1,11 +1,12 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Products over semirings: with a vector, and of two matrices under a mask.
+// Products over semirings: with a vector, with a dense matrix, and of two matrices under a mask.
 //
 // Masked: row by row (Gustavson). A thread has an array as long as B is wide in which the columns of the mask's row are
 // marked; products elsewhere are passed by. Sums of a row have the places of the mask's entries, so nothing grows
 // beyond the mask; at the end the places without a product are closed up. Under the complement the marked columns are
-// passed by instead, and rows are counted before they are filled.
+// passed by instead, and rows are counted before they are filled. On a GPU the complement takes the pattern of A B by
+// ranges of rows, leaves out the positions of the mask, and computes the entries at the others.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,11 +14,14 @@
 
 #include "device/placed.hpp"
 #include "graph/arguments.hpp"
+#include "graph/chunks.hpp"
 #include "graph/cpu/rows.hpp"
+#include "graph/functions.hpp"
 #include "graph/semirings.hpp"
 #include "graph/steps.hpp"
 #include "prim/scan.hpp"
 #include "prim/search.hpp"
+#include "spmm/arguments.hpp"
 #include "tulle/convert.hpp"
 
 namespace tulle::inline TULLE_ABI::graph {
@@ -223,6 +227,36 @@ Csr<V> multiply_complement(const Context& ctx, const CpuQueue& q, const CsrView<
     return sort_rows(ctx, c.view());
 }
 
+template <class V>
+Csr<V> multiply_complement_in_chunks(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
+                                     const CsrView<V>& mask)
+{
+    const Csr<V> sorted = mask.sorted ? Csr<V>{} : sort_rows(ctx, mask);
+    const CsrView<V> forbidden = mask.sorted ? mask : sorted.view();
+    const SemiringChunks<V> chunks(ctx, semiring, a, b);
+    return chunks.multiply(0, [&](const auto& q, index_t first, Csr<V> rows) {
+        Csr<V> allowed = entries_without(ctx, rows.view(), Edges{forbidden.row_begin + first, forbidden.col});
+        return chunks.values(q, first, std::move(allowed));
+    });
+}
+
+// Row i of C = A B with dense B and C, or of the sum of C and A B.
+template <class S, class V>
+void multiply_dense_row(const CsrView<V>& a, const DenseView<const V>& b, const DenseView<V>& c, bool accumulate,
+                        index_t i)
+{
+    const offset_t b_step = b.layout == Layout::row_major ? 1 : b.leading;
+    const offset_t c_step = c.layout == Layout::row_major ? 1 : c.leading;
+    V* const to = c.data + c.at(i, 0);
+    if (!accumulate)
+        for (index_t j = 0; j < c.cols; ++j) to[j * c_step] = S::identity;
+    for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p) {
+        const V* const from = b.data + b.at(a.col[p], 0);
+        for (index_t j = 0; j < c.cols; ++j)
+            to[j * c_step] = S::add(to[j * c_step], S::times(a.value[p], from[j * b_step]));
+    }
+}
+
 }  // namespace
 
 std::string to_text(Semiring semiring) { return names[static_cast<std::size_t>(semiring)]; }
@@ -259,6 +293,32 @@ void multiply(const Context& ctx, Semiring semiring, const CsrView<V>& a, std::t
 }
 
 template <class V>
+void multiply(const Context& ctx, Semiring semiring, const CsrView<V>& a,
+              const std::type_identity_t<DenseView<const V>>& b, const std::type_identity_t<DenseView<V>>& c,
+              bool accumulate)
+{
+    require_matrix(ctx, a);
+    const void *known_b = nullptr, *known_c = nullptr;
+    spmm::require_operands(ctx, a.rows, a.cols, b, c, known_b, known_c);
+    with_semiring<V>(semiring, [&](auto s) {
+        using S = decltype(s);
+        run_on(
+            ctx, (a.nonzeros + a.rows) * c.cols,
+            [&](const auto& q) {
+                const Functions f = functions_of(semiring);
+                const bool by_rows = b.layout == Layout::row_major;
+                const offset_t b_row = by_rows ? b.leading : 1, b_col = by_rows ? 1 : b.leading;
+                run_pass(q, offset_t{c.rows} * c.cols,
+                         DenseEntry<V>{a, b.data, b_row, b_col, c, f.times, f.plus, S::identity, accumulate}, {});
+            },
+            [&](const CpuQueue& q) {
+                for_each_row(q, a.row_begin, a.rows,
+                             [&](int, index_t i) { multiply_dense_row<S>(a, b, c, accumulate, i); });
+            });
+    });
+}
+
+template <class V>
 Csr<V> multiply_masked(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                        const CsrView<V>& mask, bool complement)
 {
@@ -268,9 +328,7 @@ Csr<V> multiply_masked(const Context& ctx, Semiring semiring, const CsrView<V>& 
         return concat("the mask is ", mask.rows, " x ", mask.cols, ", but A B is ", a.rows, " x ", b.cols);
     });
     require<ValueError>(mask.unique, "the mask stores a position twice", "call tulle::sum_duplicates() first");
-    require<NotBuilt>(!complement || ctx.backend() == Backend::cpu,
-                      "a product under the complement of a mask runs on the CPU only",
-                      "use Context::cpu() and matrices in host memory");
+    if (complement && ctx.backend() == Backend::cuda) return multiply_complement_in_chunks(ctx, semiring, a, b, mask);
     return run_on(
         ctx, a.nonzeros + b.nonzeros + mask.nonzeros,
         [&](const auto& q) {
@@ -289,6 +347,10 @@ template TULLE_API void multiply(const Context&, Semiring, const CsrView<double>
                                  std::span<double>);
 template TULLE_API void multiply(const Context&, Semiring, const CsrView<float>&, std::span<const float>,
                                  std::span<float>);
+template TULLE_API void multiply(const Context&, Semiring, const CsrView<double>&, const DenseView<const double>&,
+                                 const DenseView<double>&, bool);
+template TULLE_API void multiply(const Context&, Semiring, const CsrView<float>&, const DenseView<const float>&,
+                                 const DenseView<float>&, bool);
 template TULLE_API Csr<double> multiply_masked(const Context&, Semiring, const CsrView<double>&, const CsrView<double>&,
                                                const CsrView<double>&, bool);
 template TULLE_API Csr<float> multiply_masked(const Context&, Semiring, const CsrView<float>&, const CsrView<float>&,

@@ -25,6 +25,10 @@ void multiply_rows(const CudaQueue& q, Semiring semiring, const CsrView<V>& a, c
 template <class V>
 Csr<V> multiply_masked_entries(const CudaQueue& q, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                                const CsrView<V>& mask);
+// The entries of A at positions that B does not have; rows of both are sorted, those of B begin at b.begin.
+template <class V>
+Csr<V> entries_without(const Context& ctx, const CsrView<V>& a, const Edges& b);
+
 Levels search_levels(const Context& ctx, const CudaQueue& q, const CsrView<double>& a, index_t source);
 Paths search_paths(const Context& ctx, const CudaQueue& q, const CsrView<double>& a, index_t source);
 std::vector<index_t> name_components(const Context& ctx, const CudaQueue& q, const CsrView<double>& a);

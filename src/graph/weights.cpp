@@ -14,8 +14,8 @@ void require_weights(const Context& ctx, const CsrView<double>& a, bool finite)
         const offset_t bad = prim::minimum(q, first.data(), a.rows, no_entry);
         if (bad == no_entry) return;
         throw ValueError(concat("the weight of nonzero ", bad, ", an edge to vertex ", read_value(q, a.col + bad),
-                                ", is ", read_value(q, a.value + bad), ", but must be ", finite ? "finite and " : "",
-                                "not negative"));
+                                " (both counted from 0), is ", read_value(q, a.value + bad), ", but must be ",
+                                finite ? "finite and " : "", "not negative"));
     });
 }
 

@@ -183,14 +183,14 @@ HostCsr<float> of_many_sizes(index_t rows, index_t cols, int seed)
     return m;
 }
 
-// Every sum is below the exact one by less than its products times what is negligible.
+// Every sum differs from the exact one by its products times what is negligible at most.
 void compare_negligible(const HostCsr<float>& a, const HostCsr<float>& b, const Select& s)
 {
     const Context c = Context::cpu(2);
     const auto whole = host_of(c, spgemm::multiply(c, a.view(), b.view()));
     const auto got = host_of(c, multiply_select(c, Semiring::plus_times, a.view(), b.view(), s)).entries();
     const double most = s.negligible * static_cast<double>(a.cols);
-    std::size_t at = 0, less = 0;
+    std::size_t at = 0, other = 0;
     for (const auto& [i, j, v] : whole.entries()) {
         const bool is_kept = at < got.size() && std::get<0>(got[at]) == i && std::get<1>(got[at]) == j;
         const double exact = static_cast<double>(v), rounding = exact * 1e-5;
@@ -199,12 +199,11 @@ void compare_negligible(const HostCsr<float>& a, const HostCsr<float>& b, const 
             continue;
         }
         const double sum = static_cast<double>(std::get<2>(got[at++]));
-        EXPECT_LE(sum, exact + rounding);
-        EXPECT_GE(sum, exact - most - rounding);
-        less += sum < exact - rounding;
+        EXPECT_NEAR(sum, exact, most + rounding);
+        other += std::abs(sum - exact) > rounding;
     }
     EXPECT_EQ(at, got.size());
-    EXPECT_GT(less, got.size() / 2);  // small products are left out
+    EXPECT_GT(other, got.size() / 2);  // small products are left out
 }
 
 TEST(Select, LeavesOutWhatIsNegligible)
@@ -216,6 +215,18 @@ TEST(Select, LeavesOutWhatIsNegligible)
                                    [](index_t i, index_t j) { return j % 50 < 2 && j / 50 == i % 20; });
     for (float& v : few.value) v = 1.0f / 3;
     compare_negligible(of_many_sizes(3, 150, 1), few, {.threshold = 1e-3, .most_per_row = 1000, .negligible = 2e-4});
+}
+
+// With a quantum of 1, halves are rounded up.
+TEST(Select, ProductsAreRoundedToTheNearest)
+{
+    const Context c = Context::cpu(1);
+    const auto one = csr_of<float>(1, 1, {{0, 0, 1.0f}});
+    const auto b = csr_of<float>(1, 5, {{0, 0, 0.75f}, {0, 1, 1.25f}, {0, 2, 0.25f}, {0, 3, 2.5f}, {0, 4, 0.5f}});
+    const Select s{.threshold = 0.2, .most_per_row = 10, .negligible = 0.5};
+    const Csr<float> got = multiply_select(c, Semiring::plus_times, one.view(), b.view(), s);
+    const std::vector<std::tuple<index_t, index_t, float>> want{{0, 0, 1.0f}, {0, 1, 1.0f}, {0, 3, 3.0f}, {0, 4, 1.0f}};
+    EXPECT_EQ(host_of(c, got).entries(), want);
 }
 
 // The order of the nonzeros changes sums of floats, and none in fixed point.

@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// A row of sums as a dense array, as cutoff_of() asks for it. Where the sum of all magnitudes is known before, only
-// what reaches the threshold is looked for; else, and where all entries are counted, one pass of vectors finds all that
-// is asked with the threshold. Keys of smaller entries are put together only where one of the largest is looked for.
+// A row of sums as a dense array, of which some ranges are not zero, as cutoff_of() asks for it. Where the sum of all
+// magnitudes is known before, only what reaches the threshold is looked for; else, and where all entries are counted,
+// one pass of vectors finds all that is asked with the threshold. Keys of smaller entries are put together only where
+// one of the largest is looked for.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "base/vector.hpp"
 #include "graph/cpu/key_row.hpp"
 #include "graph/cpu/sums.hpp"
+#include "graph/cpu/touched.hpp"
 
 namespace tulle::inline TULLE_ABI::graph {
 
@@ -22,8 +24,8 @@ public:
     static constexpr int lanes =
         sums_at_once;  // the array is as long as a multiple of this, with zeros behind the columns
 
-    // keys, list: room for as many as there are places; mass: the sum of all magnitudes, if it is known.
-    DenseRow(const Sums& sums, offset_t places, const Rule<V>& rule, Key* keys, index_t* list,
+    // places: all others are zero; keys, list: room for as many; mass: the sum of all magnitudes, if it is known.
+    DenseRow(const Sums& sums, const PlaceRanges& places, const Rule<V>& rule, Key* keys, index_t* list,
              std::optional<double> mass)
         : sums_(sums),
           places_(places),
@@ -88,8 +90,13 @@ private:
     void for_each_at_least(Key cutoff, Visit&& visit) const
     {
         const auto sought = sums_.sought(cutoff);
-        offset_t j = 0;
-        for (; j + 4 * lanes <= places_; j += 4 * lanes) {
+        for (const PlaceRanges::Range& range : places_) for_each_reaching(sought, range, visit);
+    }
+    template <class Sought, class Visit>
+    void for_each_reaching(const Sought& sought, const PlaceRanges::Range& range, Visit&& visit) const
+    {
+        offset_t j = range.begin;
+        for (; j + 4 * lanes <= range.end; j += 4 * lanes) {
             const Ints first = sums_.reaches(j, sought), second = sums_.reaches(j + lanes, sought);
             const Ints third = sums_.reaches(j + 2 * lanes, sought), last = sums_.reaches(j + 3 * lanes, sought);
             if (is_none((first | second) | (third | last))) continue;
@@ -98,7 +105,7 @@ private:
             visit_where(third, j + 2 * lanes, visit);
             visit_where(last, j + 3 * lanes, visit);
         }
-        for (; j < places_; j += lanes) visit_where(sums_.reaches(j, sought), j, visit);
+        for (; j < range.end; j += lanes) visit_where(sums_.reaches(j, sought), j, visit);
     }
     void collect(Key cutoff)
     {
@@ -116,28 +123,32 @@ private:
         mass_above_ = keys_.mass(threshold_);
         mass_ = mass;
     }
-    // Magnitudes are added up in V for `block` places and then in double.
     void measure()
     {
         measured_ = true;
         entries_ = above_ = 0;
         mass_ = mass_above_ = 0;
+        for (const PlaceRanges::Range& range : places_)
+            for (offset_t first = range.begin; first < range.end; first += block)
+                measure_block(first, std::min(first + block, range.end));
+    }
+    // Magnitudes are added up in V for `block` places and then in double.
+    void measure_block(offset_t first, offset_t end)
+    {
         const Int cut = static_cast<Int>(threshold_);
-        for (offset_t first = 0; first < places_; first += block) {
-            Values all{}, above{};
-            Ints entries{}, count{};
-            for (offset_t j = first; j < std::min(first + block, places_); j += lanes) {
-                const Ints key = keys_at(j), reaches = key >= cut;
-                entries -= key != 0;  // -1 where it is true
-                count -= reaches;
-                all += simd::bits_as<Values>(key);
-                above += simd::bits_as<Values>(key & reaches);
-            }
-            entries_ += total<offset_t>(entries);
-            above_ += total<offset_t>(count);
-            mass_ += total<double>(all);
-            mass_above_ += total<double>(above);
+        Values all{}, above{};
+        Ints entries{}, count{};
+        for (offset_t j = first; j < end; j += lanes) {
+            const Ints key = keys_at(j), reaches = key >= cut;
+            entries -= key != 0;  // -1 where it is true
+            count -= reaches;
+            all += simd::bits_as<Values>(key);
+            above += simd::bits_as<Values>(key & reaches);
         }
+        entries_ += total<offset_t>(entries);
+        above_ += total<offset_t>(count);
+        mass_ += total<double>(all);
+        mass_above_ += total<double>(above);
     }
     template <class Sum, class Vector>
     static Sum total(const Vector& of)
@@ -146,7 +157,7 @@ private:
     }
 
     Sums sums_;
-    offset_t places_;
+    const PlaceRanges& places_;
     Key threshold_;
     KeyRow<V> keys_;
     index_t* list_;              // places of the keys, until kth() changes their order

@@ -26,6 +26,7 @@
 #include "graph/cpu/key_row.hpp"
 #include "graph/cpu/rows.hpp"
 #include "graph/cpu/sums.hpp"
+#include "graph/cpu/touched.hpp"
 #include "graph/semirings.hpp"
 #include "graph/steps.hpp"
 #include "prim/scan.hpp"
@@ -36,7 +37,7 @@ namespace {
 constexpr int rows_at_a_time = 16;
 constexpr offset_t rows_ahead = 2;  // whose first blocks are prefetched
 constexpr offset_t entries_of_block = offset_t{1} << 13;
-// The array is searched as a whole where this many times the products are more than its places (measured: 8 to 64 on
+// The array is searched where this many times the products are more than the places they reach (measured: 8 to 64 on
 // the expansions of two graphs).
 constexpr offset_t places_per_product = 16;
 
@@ -55,11 +56,12 @@ class Workspaces {
 public:
     Workspaces(const CpuQueue& q, index_t cols, const Quantum<V>& quantum)
         : places_(round_up(offset_t{cols}, offset_t{block_cols})),
-          sum_(q, places_ * q.threads),
-          mark_(q, places_ * q.threads),
-          list_(q, places_ * q.threads),
-          key_(q, places_ * q.threads),
-          fixed_(q, quantum.value() > 0 ? places_ * q.threads : 0)
+          room_(places_ + blocks_at_once * block_cols),
+          sum_(q, room_ * q.threads),
+          mark_(q, room_ * q.threads),
+          list_(q, room_ * q.threads),
+          key_(q, room_ * q.threads),
+          fixed_(q, quantum.value() > 0 ? room_ * q.threads : 0)
     {
         fill_zero(q, fixed_.data(), fixed_.size());
         fill_zero(q, sum_.data(), sum_.size());
@@ -68,13 +70,13 @@ public:
     offset_t places() const { return places_; }
     Workspace<V> of(offset_t thread)
     {
-        const offset_t at = thread * places_;
+        const offset_t at = thread * room_;
         return {sum_.data() + at, mark_.data() + at, list_.data() + at, key_.data() + at,
-                fixed_.size() > 0 ? fixed_.data() + at : nullptr};
+                fixed_.empty() ? nullptr : fixed_.data() + at};
     }
 
 private:
-    offset_t places_;
+    offset_t places_, room_;  // room for blocks behind the columns, to which zeros are added
     Buffer<V> sum_;
     Buffer<index_t> mark_, list_;
     Buffer<KeyOf<V>> key_;
@@ -108,7 +110,8 @@ void add_unmarked(const CsrView<V>& a, const CsrView<V>& b, const Bcsr<V>& block
 {
     const offset_t last = a.row_begin[i + 1];
     for (offset_t p = a.row_begin[i]; p < last; ++p) {
-        if (blocks.is_made() && p + rows_ahead < last) blocks.prefetch(a.col[p + rows_ahead]);
+        if (blocks.is_made() && p + 2 * rows_ahead < last) blocks.prefetch_row(a.col[p + 2 * rows_ahead]);
+        if (blocks.is_made() && p + rows_ahead < last) blocks.prefetch_groups(a.col[p + rows_ahead]);
         if (blocks.is_made() && std::isfinite(a.value[p])) {
             add_block_row(blocks, a.col[p], a.value[p], sums, all);
             continue;
@@ -267,14 +270,14 @@ void keep_listed(const Rule<V>& rule, int thread, index_t i, const Workspace<V>&
     store_row(thread, i, work, sums, stay, kept);
 }
 
-// The same of the whole array.
+// The same of an array that is zero elsewhere.
 template <class V, class Sums>
 void keep_summed(const Rule<V>& rule, int thread, index_t i, const Workspace<V>& work, const Sums& sums,
-                 offset_t places, std::optional<double> mass, KeptRows<V>& kept)
+                 const PlaceRanges& places, std::optional<double> mass, KeptRows<V>& kept)
 {
     DenseRow<V, Sums> row(sums, places, rule, work.key, work.list, mass);
     store_row(thread, i, work, sums, row.keep(cutoff_of(rule, row)), kept);
-    sums.clear(places);
+    for (const PlaceRanges::Range& range : places) sums.clear(range.begin, range.end);
 }
 
 // One row after the other, in arrays of their threads.
@@ -289,6 +292,7 @@ public:
           quantum_(is_plain_ ? negligible : 0),
           workspaces_(q, b.cols, quantum_),
           blocks_(is_plain_ ? make_bcsr(q, b, products_of(q, a, b), quantum_) : Bcsr<V>{}),
+          segments_(is_plain_ ? Segments(q, b) : Segments()),
           row_sums_(is_plain_ && !rule.is_cutoff_fixed() ? RowSums<V>(q, a, b) : RowSums<V>()),
           kept_(q, a.rows)
     {}
@@ -309,10 +313,13 @@ private:
     void compute(int thread, index_t i, const Workspace<V>& work, const Sums& sums, std::optional<double> mass,
                  bool all)
     {
-        if (is_plain_ && places_per_product * products_of(a_, b_, i) >= b_.cols) {
-            add_unmarked(a_, b_, blocks_, i, sums, all);
-            keep_summed(rule_, thread, i, work, sums, workspaces_.places(), mass, kept_);
-        } else keep_listed(rule_, thread, i, work, sums, add_marked(a_, b_, i, work, sums), kept_);
+        if (is_plain_)
+            if (const PlaceRanges reached = segments_.of(a_, i, workspaces_.places());
+                places_per_product * products_of(a_, b_, i) >= reached.size()) {
+                add_unmarked(a_, b_, blocks_, i, sums, all);
+                return keep_summed(rule_, thread, i, work, sums, reached, mass, kept_);
+            }
+        keep_listed(rule_, thread, i, work, sums, add_marked(a_, b_, i, work, sums), kept_);
     }
 
     CsrView<V> a_, b_;
@@ -321,6 +328,7 @@ private:
     Quantum<V> quantum_;
     Workspaces<V> workspaces_;
     Bcsr<V> blocks_;
+    Segments segments_;
     RowSums<V> row_sums_;
     KeptRows<V> kept_;
 };

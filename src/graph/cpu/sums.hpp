@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An array of sums of products, as long as a row is wide, zero between rows.
 //
-// In fixed point every product is cut to a multiple of the quantum and sums are integers: the order of additions does
-// not matter, so that sums of the same products are equal, and products below the quantum can be left out.
+// In fixed point every product is rounded to a multiple of the quantum and sums are integers: the order of additions
+// does not matter, so that sums of the same products are equal, and products below half of the quantum can be left out.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,7 @@ struct PlainSums {
     }
     Values values(offset_t j) const { return simd::load<sums_at_once>(at + j); }
     V take(offset_t j) const { return std::exchange(at[j], V(0)); }
-    void clear(offset_t places) const { std::fill_n(at, places, V(0)); }
+    void clear(offset_t begin, offset_t end) const { std::fill(at + begin, at + end, V(0)); }
 };
 
 // Sums of products that are not negative, as integers; per_one: one divided by the quantum.
@@ -75,17 +75,18 @@ template <class V>
 struct FixedSums {
     using Values = simd::Vector<V, sums_at_once>;
     using Ints = simd::Vector<std::int32_t, sums_at_once>;
+    static constexpr V half = 0.5;  // added before a product is cut to an integer
     std::int32_t* at;
     V per_one;
 
     V scaled(V factor) const { return std::min(factor * per_one, std::numeric_limits<V>::max()); }
-    void set(index_t j, V factor, V b) const { at[j] = static_cast<std::int32_t>(factor * b); }
-    void add(index_t j, V factor, V b) const { at[j] += static_cast<std::int32_t>(factor * b); }
+    void set(index_t j, V factor, V b) const { at[j] = static_cast<std::int32_t>(factor * b + half); }
+    void add(index_t j, V factor, V b) const { at[j] += static_cast<std::int32_t>(factor * b + half); }
     template <int N>
     void add_blocks(const index_t* places, V factor, const V* b) const
     {
         add_at<Ints, N>(at, places, [&](int n) {
-            return __builtin_convertvector(factor * simd::load<sums_at_once>(b + sums_at_once * n), Ints);
+            return __builtin_convertvector(factor * simd::load<sums_at_once>(b + sums_at_once * n) + half, Ints);
         });
     }
     V value(offset_t j) const { return value_of(at[j]); }
@@ -102,7 +103,7 @@ struct FixedSums {
     Ints reaches(offset_t j, std::int32_t least) const { return ints(j) >= least; }
     Values values(offset_t j) const { return __builtin_convertvector(ints(j), Values) * (1 / per_one); }
     V take(offset_t j) const { return value_of(std::exchange(at[j], 0)); }
-    void clear(offset_t places) const { std::fill_n(at, places, 0); }
+    void clear(offset_t begin, offset_t end) const { std::fill(at + begin, at + end, 0); }
 
 private:
     V value_of(std::int32_t n) const { return static_cast<V>(n) / per_one; }
@@ -114,26 +115,27 @@ private:
     }
 };
 
-// The quantum: the largest power of two that is not above what is negligible. None for sums in double, where integers
-// of the same size have no vector conversions on every machine.
+// The quantum: the largest power of two of which half is not above what is negligible. None for sums in double, where
+// integers of the same size have no vector conversions on every machine.
 template <class V>
 class Quantum {
 public:
     explicit Quantum(double negligible)
     {
         if (std::is_same_v<V, float> && negligible >= smallest && negligible <= 1)
-            value_ = static_cast<V>(std::exp2(std::floor(std::log2(negligible))));
+            value_ = static_cast<V>(std::exp2(std::floor(std::log2(2 * negligible))));
     }
     V value() const { return value_; }
     V per_one() const { return 1 / value_; }
-    // Whether integers hold the sums of a row, none of which is above its mass.
+    // Whether integers hold the sums of a row, none of which is above its mass by more than half of a quantum for every
+    // product.
     bool holds(std::optional<double> mass) const
     {
         return value_ > 0 && mass && *mass < most * static_cast<double>(value_);
     }
 
 private:
-    static constexpr double smallest = 1e-30, most = 2e9;
+    static constexpr double smallest = 1e-30, most = 1e9;
     V value_ = 0;  // 0: none
 };
 
