@@ -152,6 +152,13 @@ public:
     /// @param work what may fail; must not be collective itself.
     void together(std::string_view phase, const std::function<void()>& work) const;
 
+    /// Runs work in which ranks wait for each other by other means, such as another library on the same communicator.
+    /// Where it takes longer than the deadline, this rank prints the phase and ends with lost_rank_exit_code, so that
+    /// the launcher ends the job: who is silent is not known.
+    /// @param phase what is done, for messages.
+    /// @param work what may never end; runs in the calling thread, and may throw.
+    void watched(std::string_view phase, const std::function<void()>& work) const;
+
     /// The sum over all ranks. Collective.
     global_t sum(global_t mine) const;
     /// The largest over all ranks. Collective.

@@ -108,7 +108,7 @@ private:
 
 /// The rank that PT-SCOTCH gives each row of this rank to: about equally many rows and nonzeros together, and few
 /// entries of vectors that ranks need from each other. No rank has the whole matrix. PT-SCOTCH, version 7 or newer,
-/// uses one thread of each rank. Collective.
+/// uses one thread of each rank, and has to end within the deadline of the cluster (Cluster::watched). Collective.
 /// @param comm a communicator of the ranks of the cluster, in the same order.
 /// @param a a square matrix, its columns distributed as its rows.
 /// @returns for each local row a rank, as Repartition::make() takes it.
@@ -131,9 +131,12 @@ std::vector<int> ptscotch_parts(MPI_Comm comm, const DistCsr<V>& a)
         part.resize(static_cast<std::size_t>(a.local().rows) + 1);
     });
     SCOTCH_randomReset();
-    detail::ScotchGraph graph(comm);
-    int code = graph.build(rows);
-    if (code == 0) code = graph.cut(cluster.ranks(), part.data());
+    int code = 0;
+    cluster.watched("PT-SCOTCH", [&] {
+        detail::ScotchGraph graph(comm);
+        code = graph.build(rows);
+        if (code == 0) code = graph.cut(cluster.ranks(), part.data());
+    });
     require<Error>(cluster.largest(code == 0 ? 0 : 1) == 0, "PT-SCOTCH could not cut the graph");
     return {part.begin(), part.begin() + a.local().rows};
 }

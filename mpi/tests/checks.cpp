@@ -5,11 +5,13 @@
 //
 //     mpirun -n 4 mpi_checks           all checks; exit code 1 and what is wrong if one fails
 //     mpirun -n 4 mpi_checks gpu       the checks for ranks on GPUs, real or simulated
-//     mpirun -n 4 mpi_checks products  products and dot products again and again, for faults:
+//     mpirun -n 4 mpi_checks PHASE     one thing again and again, for faults: products (and dot products), generate,
+//                                      read, repartition, ptscotch, spgemm (in batches), multigrid, solve
 //
 //     TULLE_TEST_FAULT=KIND:RANK:N     at the N-th start of a message on that rank: delay (half a second), silent (for
 //                                      ever), fail (MPI_ERR_OTHER), kill (SIGKILL), memory (OutOfMemory in a phase);
-//                                      truncate: the N-th message prepared is half as long
+//                                      truncate: the N-th message prepared is half as long. The first four with
+//                                      "library" behind: at the N-th reduction of PT-SCOTCH
 //     TULLE_TEST_SELF=HOW              in the self-test of GPU-aware MPI (TULLE_SELF_TEST=mpi_checks): crash (SIGSEGV),
 //                                      hang, wrong (other data); wrong-rank: other data between ranks
 #include <mpi.h>
@@ -22,6 +24,7 @@
 #include <thread>
 
 #include "tests/mpi/amg_checks.hpp"
+#include "tests/mpi/fault_checks.hpp"
 #include "tests/mpi/product_checks.hpp"
 #include "tests/mpi/setup_checks.hpp"
 #include "tulle/mpi.hpp"
@@ -41,8 +44,8 @@ Fault read_fault()
 {
     Fault fault;
     const char* const text = std::getenv("TULLE_TEST_FAULT");
-    char kind[16] = "";
-    if (text && std::sscanf(text, "%15[a-z]:%d:%ld", kind, &fault.rank, &fault.call) == 3) fault.kind = kind;
+    char kind[20] = "";
+    if (text && std::sscanf(text, "%19[a-z]:%d:%ld", kind, &fault.rank, &fault.call) == 3) fault.kind = kind;
     return fault;
 }
 
@@ -66,17 +69,30 @@ bool spoils(const char* how)
     return wish && std::string(wish) == how;
 }
 
+// What the fault of this call does, if it is its turn; kinds have this ending.
+int suffer(const std::string& ending)
+{
+    if (strikes("delay" + ending)) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    if (strikes("silent" + ending)) std::this_thread::sleep_for(std::chrono::hours(1));
+    if (strikes("kill" + ending)) std::raise(SIGKILL);
+    return strikes("fail" + ending) ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
 }  // namespace
 
 extern "C" int MPI_Start(MPI_Request* request)
 {
     if (is_self_test && spoils("crash")) std::raise(SIGSEGV);
     if (is_self_test && spoils("hang")) std::this_thread::sleep_for(std::chrono::hours(1));
-    if (strikes("delay")) std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    if (strikes("silent")) std::this_thread::sleep_for(std::chrono::hours(1));
-    if (strikes("kill")) std::raise(SIGKILL);
-    if (strikes("fail")) return MPI_ERR_OTHER;
-    return PMPI_Start(request);
+    const int code = suffer("");
+    return code == MPI_SUCCESS ? PMPI_Start(request) : code;
+}
+
+// tulle itself reduces by messages.
+extern "C" int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    const int code = suffer("library");
+    return code == MPI_SUCCESS ? PMPI_Allreduce(from, to, count, type, op, comm) : code;
 }
 
 extern "C" int MPI_Send_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
@@ -113,6 +129,7 @@ void run_checks(const tulle::mpi::Cluster& cluster)
     tulle::testing::check_refused(cluster);
     tulle::testing::check_empty_system(cluster);
     tulle::testing::check_special_sums(cluster);
+    if (cluster.ranks() <= 4) tulle::testing::check_all_failures(cluster, 5);
     if (cluster.ranks() <= 8) {
         tulle::testing::check_batched_values<double>(cluster, "uniform:60,50,4");
         tulle::testing::check_orders<double>(cluster, "uniform:60,60,4");
@@ -147,6 +164,40 @@ void run_products(const tulle::mpi::Cluster& cluster)
     }
 }
 
+using Matrix = tulle::mpi::DistCsr<double>;
+
+void solve_with_blocks(const Matrix& a)
+{
+    tulle::mpi::DistVector<double> b(a.cluster(), a.row_cuts()), x(a.cluster(), a.row_cuts());
+    b.upload(std::vector<double>(b.local().size(), 1.0));
+    const auto report =
+        tulle::mpi::solve<double>(a, b.local(), x.local(), {.preconditioner = tulle::solve::Incomplete{}});
+    tulle::testing::expect(report.converged(), report.text());
+}
+
+// One round of a phase.
+void run_phase(const std::string& phase, const tulle::mpi::Cluster& cluster, const std::string& file)
+{
+    if (phase == "read") {
+        Matrix::read(cluster, file);
+        return;
+    }
+    const auto a = Matrix::generate(cluster, "stencil5:30");
+    if (phase == "repartition") tulle::testing::check_parts(cluster);
+    if (phase == "ptscotch") check_ptscotch(cluster);
+    if (phase == "spgemm") tulle::mpi::SpgemmPlan<double>::make(a, a, {.budget = 4096}).run();
+    if (phase == "multigrid") tulle::mpi::AmgPlan<double>::make(a, {.coarse_rows = 20}).update_values();
+    if (phase == "solve") solve_with_blocks(a);
+}
+
+void run_phases(const std::string& phase, const tulle::mpi::Cluster& cluster)
+{
+    const tulle::testing::SharedFile file(cluster, ".mtx");
+    const auto grid = tulle::io::generate<double>(tulle::Context::cpu(1), "stencil5:30");
+    file.write(grid.view());
+    for (int i = 0; i < 2; ++i) run_phase(phase, cluster, file.path());
+}
+
 void run_on_gpus(const tulle::mpi::Cluster& cluster)
 {
     tulle::testing::check_places(cluster);
@@ -163,7 +214,8 @@ int run(const std::string& what)
     try {
         if (gpu) run_on_gpus(cluster);
         else if (what == "products") run_products(cluster);
-        else run_checks(cluster);
+        else if (what.empty()) run_checks(cluster);
+        else run_phases(what, cluster);
         if (cluster.rank() == 0) std::printf("ok: %s\n", cluster.describe().c_str());
         return 0;
     } catch (const tulle::OutOfMemory& e) {

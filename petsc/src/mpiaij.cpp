@@ -12,10 +12,7 @@ decltype(_MatOps::productsetfromoptions) base_product = nullptr;
 
 constexpr const char* convert_name = "MatConvert_mpiaijtulle_mpiaij_C";
 constexpr const char* convert_back_name = "MatConvert_mpiaij_mpiaijtulle_C";
-// Found by the names of both types: MPIAIJ's functions serve ours as well.
-constexpr const char* dispatch[][2]{
-    {"MatProductSetFromOptions_mpiaij_mpidense_C", "MatProductSetFromOptions_mpiaijtulle_mpidense_C"},
-};
+constexpr const char* dense_name = "MatProductSetFromOptions_mpiaijtulle_mpidense_C";
 
 PetscErrorCode convert_blocks(Mat a)
 {
@@ -60,7 +57,7 @@ PetscErrorCode convert_to_mpiaij(Mat a, MatType, MatReuse reuse, Mat* to)
     const auto object = reinterpret_cast<PetscObject>(b);
     PetscCall(PetscObjectComposeFunction(object, convert_name, nullptr));
     PetscCall(PetscObjectComposeFunction(object, convert_back_name, nullptr));
-    for (const auto& names : dispatch) PetscCall(PetscObjectComposeFunction(object, names[1], nullptr));
+    PetscCall(PetscObjectComposeFunction(object, dense_name, nullptr));
     PetscCall(PetscObjectChangeTypeName(object, MATMPIAIJ));
     PetscFunctionReturn(0);
 }
@@ -73,11 +70,7 @@ PetscErrorCode compose_functions(Mat a)
     PetscFunctionBegin;
     PetscCall(PetscObjectComposeFunction(object, convert_name, convert_to_mpiaij));
     PetscCall(PetscObjectComposeFunction(object, convert_back_name, convert_to_mpiaijtulle));
-    for (const auto& names : dispatch) {
-        PetscErrorCode (*of_mpiaij)(Mat) = nullptr;
-        PetscCall(PetscObjectQueryFunction(object, names[0], &of_mpiaij));
-        PetscCall(PetscObjectComposeFunction(object, names[1], of_mpiaij));
-    }
+    PetscCall(PetscObjectComposeFunction(object, dense_name, set_mpi_dense_product));
     PetscFunctionReturn(0);
 }
 

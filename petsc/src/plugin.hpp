@@ -68,6 +68,8 @@ PetscErrorCode register_factors();
 // Products of sequential matrices.
 PetscErrorCode set_seq_product(Mat c);
 PetscErrorCode set_seq_dense_product(Mat c);
+// Of an MPIAIJ with a dense matrix.
+PetscErrorCode set_mpi_dense_product(Mat c);
 // The block sizes of C from those of the factors, for all types: multigrid for systems of equations reads them.
 PetscErrorCode set_block_sizes(Mat c);
 

@@ -69,7 +69,7 @@ private:
 // What hangs on Mat::spptr.
 struct SeqState {
     Kept<tulle::spmv::Plan<double>> forward, transposed;
-    Kept<tulle::spmm::Plan<double>> dense, dense_transposed;
+    Kept<tulle::spmm::Plan<double>> dense, dense_transposed, dense_rows;  // the last: B row by row
     PatternStamp known;  // the pattern for which `sorted` and `unique` hold
     bool sorted = true, unique = true;
 };

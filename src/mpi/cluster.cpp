@@ -16,16 +16,21 @@
 namespace tulle::inline TULLE_ABI::mpi {
 namespace {
 
+constexpr double longest_deadline = 1e9;  // seconds; a clock of 64 bits counts nine times as many
+
+// One beyond any job is none.
+double finite_deadline(double seconds) { return seconds < longest_deadline ? seconds : 0; }
+
 double deadline_of(const ClusterOptions& options)
 {
     const char* text = std::getenv("TULLE_MPI_DEADLINE");
-    if (!text) return options.deadline;
+    if (!text) return finite_deadline(options.deadline);
     char* end = nullptr;
     const double seconds = std::strtod(text, &end);
     require<ValueError>(
         end != text && *end == '\0' && seconds >= 0, [&] { return concat("TULLE_MPI_DEADLINE is '", text, "'"); },
         "give seconds, or 0 for no deadline");
-    return seconds;
+    return finite_deadline(seconds);
 }
 
 // What was thrown, in a form that can be sent.

@@ -3,8 +3,10 @@
 // Messages with a deadline, and who is to blame when it ends.
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -27,15 +29,51 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 
 }  // namespace
 
-void end_job(const Cluster& cluster, std::string_view phase, std::string_view what)
+static void tell_end(const Cluster& cluster, std::string_view phase, std::string_view what)
 {
     std::fprintf(stderr, "%s\n",
                  concat("tulle: rank ", cluster.rank(), " of ", cluster.ranks(), ", phase '", phase, "': ", what,
                         "; the job ends")
                      .c_str());
     std::fflush(stderr);
+}
+
+void end_job(const Cluster& cluster, std::string_view phase, std::string_view what)
+{
+    tell_end(cluster, phase, what);
     cluster.state().transport->abort(lost_rank_exit_code);
     std::_Exit(lost_rank_exit_code);
+}
+
+// A second thread ends the process: few MPIs may be called from it, but the launcher sees how the process ended.
+void Cluster::watched(std::string_view phase, const std::function<void()>& work) const
+{
+    const double limit = state_->deadline;
+    if (limit <= 0) return work();
+    std::mutex mutex;
+    std::condition_variable ended;
+    bool done = false;
+    std::thread watch([&] {
+        std::unique_lock lock(mutex);
+        if (ended.wait_for(lock, std::chrono::duration<double>(limit), [&] { return done; })) return;
+        tell_end(*this, phase, concat("has not ended in ", fixed(limit, 1), " s"));
+        std::_Exit(lost_rank_exit_code);
+    });
+    const auto end_watch = [&] {
+        {
+            const std::lock_guard lock(mutex);
+            done = true;
+        }
+        ended.notify_all();
+        watch.join();
+    };
+    try {
+        work();
+    } catch (...) {
+        end_watch();
+        throw;
+    }
+    end_watch();
 }
 
 Questions::Questions(Transport& transport) : transport_(transport) {}

@@ -14,7 +14,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "mpi/loaded_library.hpp"
+#include "base/loaded_library.hpp"
+#include "device/cuda_devices.hpp"
 #include "mpi/self_test.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
@@ -49,6 +50,7 @@ struct Nccl {
     const char* (*get_error_string)(int result) = nullptr;
     const char* (*get_last_error)(void* comm) = nullptr;  // since 2.13
     int version = 0;
+    bool simulated = false;
 
     std::string text_of(int result) const
     {
@@ -81,6 +83,7 @@ Nccl find_all(const LoadedLibrary& library)
     library.find("ncclRecv", nccl.recv);
     library.find("ncclGetErrorString", nccl.get_error_string);
     nccl.get_last_error = reinterpret_cast<const char* (*)(void*)>(dlsym(library.handle, "ncclGetLastError"));
+    nccl.simulated = dlsym(library.handle, "tulleSimulatedNccl") != nullptr;  // tests have one
     nccl.check(nccl.get_version(&nccl.version));
     return nccl;
 }
@@ -166,6 +169,8 @@ std::string nccl_version()
     return version_text(version);
 }
 
+bool nccl_is_simulated() { return the_nccl().simulated; }
+
 bool nccl_shares_gpus()
 {
     constexpr int first = 23000;
@@ -190,6 +195,11 @@ std::shared_ptr<NcclRanks> NcclRanks::connect(const NcclId& id, int rank, int ra
     return std::shared_ptr<NcclRanks>(new NcclRanks(*comm, device));
 }
 
+NcclRanks::NcclRanks(void* comm, int device) : comm_(comm), device_(device)
+{
+    if constexpr (build::has_cuda) stream_ = open_urgent_stream(device);
+}
+
 NcclRanks::~NcclRanks()
 {
     try {
@@ -203,14 +213,19 @@ void NcclRanks::give_up()
     with_device(device_, [&] { (void)the_nccl().comm_abort(std::exchange(comm_, nullptr)); });
 }
 
-void NcclRanks::exchange(const std::vector<Message>& messages, CUstream_st* stream) const
+void NcclRanks::come_after([[maybe_unused]] CUstream_st* earlier) const
+{
+    if constexpr (build::has_cuda) cuda::order_streams(device_, earlier, stream());
+}
+
+void NcclRanks::exchange(const std::vector<Message>& messages) const
 {
     const Nccl& nccl = the_nccl();
     with_device(device_, [&] {
         nccl.check(nccl.group_start());
         for (const Message& m : messages)
-            nccl.check(m.sends ? nccl.send(m.data, m.bytes, nccl_bytes, m.peer, comm_, stream)
-                               : nccl.recv(m.data, m.bytes, nccl_bytes, m.peer, comm_, stream));
+            nccl.check(m.sends ? nccl.send(m.data, m.bytes, nccl_bytes, m.peer, comm_, stream())
+                               : nccl.recv(m.data, m.bytes, nccl_bytes, m.peer, comm_, stream()));
         nccl.check(nccl.group_end());
     });
 }
@@ -250,13 +265,14 @@ void NcclMessages::start(std::string_view phase, CUstream_st* stream)
     Cluster::State& state = cluster_.state();
     if (all_.empty()) return;
     try {
-        const auto send = [nccl = state.nccl, messages = all_, stream] { nccl->exchange(messages, stream); };
+        const auto send = [nccl = state.nccl, messages = all_] { nccl->exchange(messages); };
+        state.nccl->come_after(stream);
         if (connected_ || state.deadline <= 0) send();
         else if (!run_within(state.deadline, send))
             end_job(cluster_, phase,
                     concat("NCCL has not connected ", peers(), " in ", fixed(state.deadline, 1), " s"));
         connected_ = true;
-        set_mark(*mark_, stream);
+        set_mark(*mark_, state.nccl->stream());
     } catch (const Error& e) {
         end_job(cluster_, phase, e.message());
     }
@@ -290,8 +306,9 @@ void try_nccl(NcclRanks& nccl, const Context& ctx, int rank, int ranks, double s
         Buffer<unsigned char> out(q.memory, plain_place(q), std::ssize(mine)), in(q.memory, plain_place(q), out.size());
         upload(q, mine.data(), out.data(), out.size());
         const std::vector<NcclRanks::Message> both{{out.data(), bytes, to, true}, {in.data(), bytes, from, false}};
-        const bool began = run_within(seconds, [&nccl, both, stream = q.stream] { nccl.exchange(both, stream); });
-        if (began) set_mark(*mark, q.stream);
+        nccl.come_after(q.stream);
+        const bool began = run_within(seconds, [&nccl, both] { nccl.exchange(both); });
+        if (began) set_mark(*mark, nccl.stream());
         const bool came = began && wait_for_mark(nccl, *mark, seconds);
         if (!came) nccl.give_up();  // or memory could not be released
         require<DeviceError>(came, [&] { return concat("NCCL brought nothing from rank ", from); });

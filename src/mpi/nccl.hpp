@@ -20,6 +20,8 @@ struct NcclId {
 
 // "2.28.3". NotBuilt if NCCL cannot be loaded, or is too old.
 std::string nccl_version();
+// Whether the library that was loaded is one for simulated GPUs.
+bool nccl_is_simulated();
 // Whether several ranks may have one GPU: from 2.30 on, where NCCL_MULTI_RANK_GPU_ENABLE=1.
 bool nccl_shares_gpus();
 NcclId make_nccl_id();
@@ -39,8 +41,12 @@ public:
         int peer;
         bool sends;
     };
-    // All of them at once, in the order of the stream.
-    void exchange(const std::vector<Message>& messages, CUstream_st* stream) const;
+    // All of them at once, on the stream of the connection.
+    void exchange(const std::vector<Message>& messages) const;
+    // Messages have a stream of their own, so that kernels of others run while they travel.
+    CUstream_st* stream() const { return stream_.get(); }
+    // What is exchanged from now on waits for what is on another stream now.
+    void come_after(CUstream_st* earlier) const;
     // What has gone wrong on the way; empty: nothing.
     std::string fault() const;
     // Ends what is under way, and the connection.
@@ -48,10 +54,11 @@ public:
     int device() const { return device_; }
 
 private:
-    NcclRanks(void* comm, int device) : comm_(comm), device_(device) {}
+    NcclRanks(void* comm, int device);
 
     void* comm_;
     int device_;
+    std::shared_ptr<CUstream_st> stream_;
 };
 
 // A set of messages that are started and awaited together, as often as wanted; like Messages.
@@ -61,9 +68,9 @@ public:
 
     void add_send(const void* data, std::size_t bytes, int to);
     void add_receive(void* data, std::size_t bytes, int from);
-    // In the order of the stream.
+    // After what is on the stream now, and beside what it gets from now on.
     void start(std::string_view phase, CUstream_st* stream);
-    // Waits until the GPU has passed them, with the deadline of the cluster.
+    // Waits until they have come, with the deadline of the cluster.
     void finish(std::string_view phase);
     bool empty() const { return all_.empty(); }
 

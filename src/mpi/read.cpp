@@ -10,6 +10,7 @@
 //   balance   rows move to the ranks that balanced_cuts() of the whole matrix gives them
 #include <algorithm>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "io/part.hpp"
@@ -89,7 +90,8 @@ template <class V>
 std::optional<DistCsr<V>> read_in_parts(const Cluster& cluster, const std::filesystem::path& file,
                                         const io::ReadOptions& options)
 {
-    const bool fits = io::has_parts(file, options) && std::filesystem::is_regular_file(file);
+    std::error_code unknown;  // whoever opens the file tells why
+    const bool fits = io::has_parts(file, options) && std::filesystem::is_regular_file(file, unknown);
     if (cluster.largest(fits ? 0 : 1) != 0) return {};
     const CpuQueue q = cluster.context().host();
     std::unique_ptr<io::FilePart<V>> part;

@@ -97,8 +97,7 @@ bool is_least_squares(SolveState<V>& s, double norm)
     const double scale = std::sqrt(reduce(system.a.cluster(), "norm of A", squares, std::plus<>{}));
     auto transposed = SpmvPlan<V>::make(system.a, {.op = Op::transpose});
     transposed.run(std::as_const(system.residual).span(), s.checked.span());
-    const double least = 1e-7 * scale / std::sqrt(static_cast<double>(system.a.rows())) * norm;
-    return system.norm_of(s.checked.data()) <= least;
+    return solve::is_next_to_nothing(system.norm_of(s.checked.data()), scale, system.a.rows(), norm);
 }
 
 namespace {
@@ -186,6 +185,9 @@ SolvePlan<V> SolvePlan<V>::make(const DistCsr<V>& a, const SolveOptions& options
     auto state = std::make_unique<State>(State{make_state(a, options), options.new_values});
     State& s = *state;
     solve::check_recipe(s.recipe, sizeof(V) == sizeof(double));
+    const auto* const multigrid = std::get_if<solve::Amg>(&options.preconditioner);
+    require<ValueError>(!multigrid || multigrid->smooth_by.empty() || options.local_amg,
+                        "levels over several ranks take no nested smoother", "set local_amg, or leave smooth_by empty");
     set_up<V>(s, a, options, {options.unknowns_per_node, near_null_space});
     s.features.empty_rows = count_empty_rows(a);
     s.setup_seconds = trace::now() - begin;

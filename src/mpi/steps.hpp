@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "tulle/memory.hpp"
 #include "tulle/types.hpp"
@@ -34,6 +35,9 @@ private:
     int device_;
     void* event_ = nullptr;
 };
+
+// A stream whose kernels begin before those that wait on other streams; destroyed with the last copy.
+std::shared_ptr<CUstream_st> open_urgent_stream(int device);
 
 // Calls f with the device current, as NCCL wants it.
 void on_device(int device, const std::function<void()>& f);

@@ -100,6 +100,11 @@ void require_own_gpu(const std::vector<Seat>& seats, int rank)
                              [&] { return concat("NCCL needs a GPU for each rank, rank ", r, " has the same one"); });
 }
 
+void require_real_gpu(const GpuInfo& gpu)
+{
+    require<DeviceError>(!gpu.simulated || nccl_is_simulated(), "NCCL cannot use the simulated GPU");
+}
+
 // Connects the ranks by NCCL; empty, or why it cannot be. Collective.
 std::string connect_nccl(const Cluster& cluster)
 {
@@ -109,7 +114,7 @@ std::string connect_nccl(const Cluster& cluster)
     NcclId id{};
     const auto prepare = [&] {
         nccl_version();
-        require<DeviceError>(!gpu.simulated, "NCCL cannot use the simulated GPU");
+        require_real_gpu(gpu);
         if (!nccl_shares_gpus()) require_own_gpu(seats, cluster.rank());
         if (cluster.rank() == 0) id = make_nccl_id();
     };
@@ -197,7 +202,7 @@ std::string why_not_here(Way way, const std::string& self_test)
         const std::string none = why_no_cuda();
         if (way == Way::nccl) nccl_version();
         require<DeviceError>(none.empty(), [&] { return none; });
-        require<DeviceError>(way != Way::nccl || !cuda_devices().at(0).simulated, "NCCL cannot use the simulated GPU");
+        if (way == Way::nccl) require_real_gpu(cuda_devices().at(0));
     } catch (const Error& e) {
         return e.message();
     }

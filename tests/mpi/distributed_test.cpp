@@ -16,6 +16,7 @@
 #include "mpi/nccl.hpp"
 #include "simt/sanitizers.hpp"
 #include "tests/mpi/amg_checks.hpp"
+#include "tests/mpi/fault_checks.hpp"
 #include "tests/mpi/product_checks.hpp"
 #include "tests/mpi/setup_checks.hpp"
 #include "vector/binned_sum.hpp"
@@ -41,6 +42,13 @@ TEST_P(OnRanks, HasTheBitsOfOneProcessInFloat)
 TEST_P(OnRanks, FaultsAreExceptionsOfAll)
 {
     on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_agreement(cluster); });
+}
+
+TEST_P(OnRanks, AnyAllocationMayFail)
+{
+    if (GetParam() > 3) GTEST_SKIP() << "with three ranks there are all kinds";
+    on_ranks(GetParam(), [](const mpi::Cluster& cluster) { check_all_failures(cluster, one_in > 1 ? 7 : 1); },
+             {.deadline = 20});
 }
 
 TEST_P(OnRanks, SolvesEndForTheReasonsOfOneProcess)
@@ -218,10 +226,34 @@ TEST(Cluster, NamesTheSilentRank)
     EXPECT_NE(said.find("phase 'sum': rank 2 sends nothing"), std::string::npos) << said;
 }
 
+// Another library in which a rank waits for ever: the process ends.
+TEST(Cluster, EndsWhereAnotherLibraryDoesNot)
+{
+    const auto wait = [](double seconds) {
+        const mpi::Cluster cluster(std::make_unique<ThreadTransport>(std::make_shared<World>(1), 0), Context::cpu(1),
+                                   {.deadline = 0.5});
+        cluster.watched("a library", [&] { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); });
+    };
+    EXPECT_EXIT(wait(30), ::testing::ExitedWithCode(mpi::lost_rank_exit_code),
+                "tulle: rank 0 of 1, phase 'a library': has not ended in 0.5 s; the job ends");
+    wait(0);
+    EXPECT_THROW(alone().watched("a library", [] { throw ValueError("no"); }), ValueError);
+}
+
 TEST(Cluster, RefusesAWrongDeadline)
 {
-    setenv("TULLE_MPI_DEADLINE", "soon", 1);
-    EXPECT_THROW(alone(), ValueError);
+    for (const char* text : {"soon", "nan", "-1"}) {
+        setenv("TULLE_MPI_DEADLINE", text, 1);
+        EXPECT_THROW(alone(), ValueError) << text;
+    }
+    for (const char* text : {"inf", "1e10", "0"}) {
+        setenv("TULLE_MPI_DEADLINE", text, 1);
+        const mpi::Cluster cluster = alone();
+        EXPECT_NE(cluster.describe().find("no deadline"), std::string::npos) << text;
+        bool done = false;
+        cluster.watched("a library", [&] { done = true; });
+        EXPECT_TRUE(done);
+    }
     unsetenv("TULLE_MPI_DEADLINE");
 }
 
@@ -279,6 +311,73 @@ TEST(Cluster, GoesOnAfterQuestions)
                  }
              },
              {.deadline = 1.2});
+}
+
+// Tells what it is asked to send and receive, and does nothing: of data that nobody has.
+class ListingTransport final : public mpi::Transport {
+public:
+    struct Piece {
+        const char* begin;
+        int bytes, peer, tag;
+        bool sends;
+        bool operator==(const Piece&) const = default;
+    };
+    explicit ListingTransport(std::vector<Piece>& list) : list_(list) {}
+    int rank() const override { return 0; }
+    int ranks() const override { return 2; }
+    std::string name() const override { return "list"; }
+    Request send_init(const void* data, int bytes, int to, int tag) override
+    {
+        return put({static_cast<const char*>(data), bytes, to, tag, true});
+    }
+    Request receive_init(void* data, int bytes, int from, int tag) override
+    {
+        return put({static_cast<const char*>(data), bytes, from, tag, false});
+    }
+    void start(Request) override {}
+    bool test(Request) override { return true; }
+    void release(Request) noexcept override {}
+    [[noreturn]] void abort(int code) override { throw JobEnded{code}; }
+
+private:
+    Request put(const Piece& piece)
+    {
+        list_.push_back(piece);
+        return this;
+    }
+    std::vector<Piece>& list_;
+};
+
+// Messages of any length go in pieces that MPI can count: one behind the other, without a gap, the same on both sides.
+TEST(Messages, OfAnyLengthGoInPieces)
+{
+    std::vector<ListingTransport::Piece> list;
+    const mpi::Cluster cluster(std::make_unique<ListingTransport>(list), Context::cpu(1), {});
+    char base = 0;
+    const auto pieces_of = [&](std::size_t bytes, bool sends) {
+        list.clear();
+        mpi::Messages messages(cluster);
+        if (sends) messages.add_send(&base, bytes, 1, mpi::tag_values);
+        else messages.add_receive(&base, bytes, 1, mpi::tag_values);
+        return list;
+    };
+    for (const int bits : {0, 10, 29, 30, 31, 32, 33})
+        for (const std::size_t bytes : {(std::size_t{1} << bits) - 1, std::size_t{1} << bits,
+                                        (std::size_t{1} << bits) + 1, (std::size_t{3} << bits) + 5}) {
+            SCOPED_TRACE(bytes);
+            std::size_t reached = 0;
+            auto sent = pieces_of(bytes, true);
+            for (const auto& piece : sent) {
+                EXPECT_EQ(static_cast<std::size_t>(piece.begin - &base), reached);
+                EXPECT_GT(piece.bytes, 0);
+                EXPECT_EQ(piece.peer, 1);
+                reached += static_cast<std::size_t>(piece.bytes);
+            }
+            EXPECT_EQ(reached, bytes);
+            for (auto& piece : sent) piece.sends = false;
+            EXPECT_EQ(pieces_of(bytes, false), sent);
+        }
+    list.clear();
 }
 
 // What TULLE_TRANSPORT must not be, by backend.
@@ -370,18 +469,44 @@ TEST(BinnedSum, DoesNotDependOnOrderAndCuts)
 // Products in one pass, and again where a larger one appears.
 TEST(BinnedSum, TakesProducts)
 {
-    std::vector<double> x(3000), y(3000), product(3000);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        x[i] = std::ldexp(io::pattern_value(static_cast<index_t>(i), 1) - 1, static_cast<int>(i / 7 % 90));
-        y[i] = io::pattern_value(static_cast<index_t>(i), 2) - 1;
-        product[i] = x[i] * y[i];
+    for (const int scale : {-1060, -900, -540, 0, 460, 900}) {
+        std::vector<double> x(3000), y(3000), product(3000);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            x[i] = std::ldexp(io::pattern_value(static_cast<index_t>(i), 1) - 1, scale + static_cast<int>(i / 7 % 90));
+            y[i] = io::pattern_value(static_cast<index_t>(i), 2) - 1;
+            product[i] = x[i] * y[i];
+        }
+        const double sum = binned(product, 1000);
+        for (const int cut : {1, 64, 1500, 2999}) {
+            vector::BinnedSum products;
+            products.add_products(x.data(), y.data(), cut);
+            products.add_products(x.data() + cut, y.data() + cut, 3000 - cut);
+            EXPECT_EQ(products.value(), sum) << scale << ", cut " << cut;
+        }
     }
-    const double sum = binned(product, 1000);
-    for (const int cut : {1, 64, 1500, 2999}) {
-        vector::BinnedSum products;
-        products.add_products(x.data(), y.data(), cut);
-        products.add_products(x.data() + cut, y.data() + cut, 3000 - cut);
-        EXPECT_EQ(products.value(), sum) << cut;
+}
+
+// A product at the top of a bin, and the next larger number, which moves the bins up: the small number is lost.
+TEST(BinnedSum, HasBinsWhoseTopsAreExact)
+{
+    for (const int bin : {1, 13, 14, 26, 27, 38, 39}) {
+        const double top = std::ldexp(1.0, vector::top_of(bin)), above = std::nextafter(top, 2 * top);
+        for (const double last : {top / 2, top, above, 2 * top}) {
+            const double small = std::ldexp(top, -100);
+            for (std::size_t k = 0; k < 8; k += 2) {
+                std::vector<double> x(9), ones(9, 1.0);
+                x[0] = top / 4;
+                x[1 + k] = last;
+                x[2 + k] = -last;
+                x[1 + (k + 2) % 8] = small;
+                x[1 + (k + 3) % 8] = -top / 4;
+                vector::BinnedSum products;
+                products.add_products(x.data(), ones.data(), 1);
+                products.add_products(x.data() + 1, ones.data(), 8);
+                EXPECT_EQ(products.value(), last <= top ? small : 0) << bin << ", " << last << ", " << k;
+                EXPECT_EQ(products.value(), binned(x, 0)) << bin << ", " << last << ", " << k;
+            }
+        }
     }
 }
 

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "mpi/nccl.hpp"
+#include "mpi/steps.hpp"
 #include "support/backends.hpp"
+#include "support/host_matrix.hpp"
+#include "support/reserved.hpp"
 #include "tests/mpi/amg_checks.hpp"
 #include "tests/mpi/product_checks.hpp"
 #include "vector/local_dot.hpp"
@@ -234,6 +237,33 @@ TEST_P(LocalDotOn, KeepsWhatIsNotFinite)
 }
 
 TULLE_ON_BACKENDS(LocalDotOn);
+
+class PackOn : public test::OnBackend {};
+
+// Entries of several vectors beside each other, beyond 2^31 and 2^32 numbers from the first.
+TEST_P(PackOn, EntriesAreFarFromTheFirst)
+{
+    const test::RoomToReserve room;
+    const Context c = ctx();
+    constexpr index_t width = 5;
+    const std::vector<index_t> entry{0, max_index / width, max_index / width + 1, max_index / 2, max_index - 1};
+    const offset_t size = offset_t{max_index} * width;
+    if (const std::string why = test::why_not_reserved(c, static_cast<std::size_t>(size) * sizeof(float)); !why.empty())
+        GTEST_SKIP() << why;
+    test::Reserved<float> from(c, size);
+    std::vector<float> want;
+    for (const index_t i : entry)
+        for (index_t k = 0; k < width; ++k) {
+            want.push_back(static_cast<float>(want.size()) + 1);
+            from.put(offset_t{i} * width + k, want.back());
+        }
+    const auto index = to_device<index_t>(c, entry);
+    auto to = to_device<float>(c, std::vector<float>(want.size()));
+    c.run([&](const auto& q) { mpi::pack(q, from.data(), index.data(), std::ssize(entry), width, to.data()); });
+    EXPECT_EQ(test::host_vector(c, to), want);
+}
+
+TULLE_ON_BACKENDS(PackOn);
 
 }  // namespace
 }  // namespace tulle::testing

@@ -11,6 +11,7 @@ BATCHES = "*FetchesTheNextBatchWithinTheBudget/1"
 REASONS = "*SolvesEndForTheReasonsOfOneProcess/1"
 GENERATED = "*MatricesAreGeneratedTogether/2"
 GPU = "*HaveTheBitsOfOneGpuInDouble/2"
+NCCL = "*OnNcclRanks.HaveTheBitsOfOneGpu/0"
 
 MUTANTS = [
     mutant("mpi: ghosts above are read where ghosts below are", "src/mpi/halo.hpp", "return ghost < below ? ghost : ghost + own;", "return ghost;", BITS),
@@ -53,5 +54,14 @@ MUTANTS = [
     mutant("mpi: the NaN of another rank is lost", "src/vector/binned_sum.hpp", "        nan_ += other.nan_;\n", "", SUMS + ":*AnyRankMayHaveWhatIsNotFinite/1"),
     mutant("mpi multigrid: nodes of the second level have as many unknowns as those of the first", "src/mpi/amg.cpp", "n == 0 ? options.unknowns_per_node : vectors", "options.unknowns_per_node", "*MultigridTakesRigidBodyModes/2"),
     mutant("mpi: every rank counts its own rows without entries", "src/mpi/solve.cpp", "return a.cluster().sum(empty);", "return empty;", REASONS),
+    mutant("mpi: pieces of long messages begin within 2^31 bytes", "src/mpi/messages.cpp", "char* const begin = static_cast<char*>(data) + at;", "char* const begin = static_cast<char*>(data) + static_cast<int>(at);", "Messages.OfAnyLength*", seeds=[1]),
+    mutant("mpi: entries of several vectors are packed from within 2^31 numbers", "src/mpi/cuda/pack.cu", "from[offset_t{index[t / width]} * width + t % width]", "from[static_cast<index_t>(offset_t{index[t / width]} * width) + t % width]", "*PackOn.EntriesAreFar*/cuda*", test="mpi_gpu", seeds=[1]),
     mutant("mpi: the record of the last rank is not combined", "src/mpi/cluster.cpp", "for (std::size_t r = 1; r <= others.size(); ++r) combine(mine, record_of(r));", "for (std::size_t r = 1; r < others.size(); ++r) combine(mine, record_of(r));", BITS),
+    mutant("mpi: products twice as large as the first bin are added to it", "src/vector/binned_sum.hpp", "if (largest <= std::ldexp(1.0, top_of(first_))) return add_parts(part);", "if (largest <= std::ldexp(1.0, top_of(first_) + 1)) return add_parts(part);", SUMS),
+    mutant("mpi: the largest of a fourth of the products is not seen", "src/vector/binned_sum.hpp", "        s.add(w);\n", "        w.most = Pair{};\n        s.add(w);\n", SUMS),
+    mutant("mpi: nobody ends a library that waits for ever", "src/mpi/messages.cpp", "if (ended.wait_for(lock, std::chrono::duration<double>(limit), [&] { return done; })) return;", "if (ended.wait_for(lock, 100 * std::chrono::duration<double>(limit), [&] { return done; })) return;", "Cluster.EndsWhereAnotherLibraryDoesNot"),
+    mutant("mpi: a rank without memory for a plan is alone with it", "src/mpi/spmv.cpp", "cluster.together(\"spmm setup\", [&] {", "[](const auto& f) { f(); }([&] {", "*AnyAllocationMayFail/1"),
+    mutant("mpi: NCCL sends entries that are not packed yet", "src/mpi/nccl.cpp", "        state.nccl->come_after(stream);\n", "", NCCL, test="mpi_nccl"),
+    mutant("mpi: rows without ghosts wait for the messages of NCCL", "src/mpi/nccl.cpp", "set_mark(*mark_, state.nccl->stream());", "cuda::order_streams(state.nccl->device(), state.nccl->stream(), stream); set_mark(*mark_, state.nccl->stream());", "*ComputeRowsWithoutGhosts*/0", test="mpi_nccl"),
+    mutant("mpi: nobody waits for the messages of NCCL", "src/mpi/nccl.cpp", "if (wait_for_mark(*state.nccl, *mark_, state.deadline)) return;", "return;", NCCL, test="mpi_nccl"),
 ]

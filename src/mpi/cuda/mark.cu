@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Places in a stream that the host can ask about without waiting.
+// Places in a stream that the host can ask about without waiting, and a stream that goes before others.
 #include "device/cuda/runtime.cuh"
 #include "mpi/steps.hpp"
 
@@ -34,6 +34,15 @@ bool Mark::is_passed() const
     if (state != cudaErrorNotReady) cuda::check(state);
     else (void)cudaGetLastError();  // or the next launch would report it
     return state == cudaSuccess;
+}
+
+std::shared_ptr<CUstream_st> open_urgent_stream(int device)
+{
+    constexpr int most_urgent = -1000;  // CUDA takes the nearest that the device has
+    const cuda::DeviceGuard guard(device);
+    cudaStream_t stream = nullptr;
+    cuda::check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, most_urgent));
+    return {stream, [](CUstream_st* s) { (void)cudaStreamDestroy(s); }};
 }
 
 void on_device(int device, const std::function<void()>& f)
