@@ -98,6 +98,21 @@ void multiply_once_at(Place& place, const Compressed& a, bool transpose, Address
                            span_at<V>(y, y_size), options_of(transpose));
 }
 
+// The same by rows of arrays as they are, which are looked through while they are multiplied. ValueError where they are
+// malformed, or longer than the matrix.
+template <class V, class M>
+void multiply_rows_once(Place& place, offset_t rows, offset_t cols, const HostArray& indptr, const HostArray& indices,
+                        const HostArray& data, const Input<V>& x, const Output<V>& y, double alpha)
+{
+    const Context& ctx = place.get();
+    const Compressed a(place, false, rows, cols, any_place(indptr), any_place(indices), any_place(data), false);
+    const auto view = a.stored<spmv::AnyView<M>, M>();
+    const auto from = span_of(x);
+    const auto to = span_of(y);
+    const nb::gil_scoped_release free;
+    spmv::Plan<V, M>::once(ctx, view, static_cast<V>(alpha), from, V(0), to);
+}
+
 // A matrix by rows, by addresses.
 template <class M>
 AnyCsr<M> rows_at(offset_t rows, offset_t cols, offset_t nonzeros, Address indptr, bool narrow, Address indices,
@@ -159,6 +174,8 @@ void bind(nb::module_& m, const char* plan, const char* direct, const std::strin
                     .def("run_at", &P::run_at, "x"_a, "x_size"_a, "y"_a, "y_size"_a, "alpha"_a, "beta"_a, "stream"_a));
     m.def(once.c_str(), &multiply_once<V, M>, "context"_a, "a"_a, "transpose"_a, "x"_a.noconvert(), "y"_a.noconvert(),
           "alpha"_a, "beta"_a);
+    m.def((once + "_rows").c_str(), &multiply_rows_once<V, M>, "context"_a, "rows"_a, "cols"_a, "indptr"_a.noconvert(),
+          "indices"_a.noconvert(), "data"_a.noconvert(), "x"_a.noconvert(), "y"_a.noconvert(), "alpha"_a);
     nb::class_<D>(m, direct)
         .def(nb::init<offset_t, offset_t, offset_t, Address, bool, Address, Address, int>(), "rows"_a, "cols"_a,
              "nonzeros"_a, "indptr"_a, "narrow"_a, "indices"_a, "data"_a, "lanes"_a)

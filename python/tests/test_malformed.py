@@ -156,6 +156,56 @@ def test_scipy_objects_with_changed_arrays():
         A @ np.ones(4)
 
 
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype, x_dtype", [(np.float64, np.float64), (np.float32, np.float32), (np.float32, np.float64)])
+def test_patterns_changed_between_products(index, dtype, x_dtype):
+    """Nothing of a matrix is remembered between calls without a plan: what is written to its arrays counts, and what leads outside is refused."""
+    n = 300000                                   # two threads, and a part for each
+    indptr, indices, data = np.arange(n + 1, dtype=index), np.arange(n, dtype=np.int32), np.ones(n, dtype)
+    A, x = sp.csr_array((n, n), dtype=dtype), np.arange(n, dtype=x_dtype)
+    A.indptr, A.indices, A.data = indptr, indices, data
+    np.testing.assert_array_equal(tulle.spmv(A, x), x)
+    for k in (0, 1, n // 2, n - 1):
+        indices[k], data[k] = n - 1 - k, 3
+        assert tulle.spmv(A, x)[k] == 3 * x[n - 1 - k]
+        for wrong in (-1, n, np.iinfo(np.int32).min):
+            indices[k] = wrong
+            for check in (True, False):
+                with pytest.raises(tulle.InvalidValue, match="column"):
+                    tulle.spmv(A, x, check=check)
+        indices[k], data[k] = k, 1
+        if k > 0:
+            for wrong in (-1, k - 2, n + 1, np.iinfo(index).min, np.iinfo(index).max):
+                indptr[k] = wrong
+                with pytest.raises(tulle.InvalidValue):
+                    tulle.spmv(A, x)
+            indptr[k] = k
+    np.testing.assert_array_equal(tulle.spmv(A, x), x)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_arrays_of_other_lengths_and_forms():
+    """What the quick way of products by rows does not take is looked at as ever."""
+    A, x = sp.csr_array(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]])), np.array([1.0, 10.0, 100.0])
+    want = [20.0, 301.0]
+    long = sp.csr_array((2, 3))
+    long.indptr, long.indices, long.data = A.indptr, np.append(A.indices, [9, 9]).astype(np.int32), np.append(A.data, [7.0, 7.0])
+    strided = sp.csr_array((2, 3))
+    strided.indptr, strided.indices, strided.data = np.repeat(A.indptr, 2)[::2], np.repeat(A.indices, 2)[::2], np.repeat(A.data, 2)[::2]
+    wide = sp.csr_array((A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)), shape=A.shape)
+    foreign = A.copy()
+    foreign.data = A.data.astype(">f8")
+    for B in (A, long, strided, wide, foreign, A.astype(np.int64), sp.csr_matrix(A), A.tocsc(), A.tobsr()):
+        for v in (x, x.astype(np.float32), x.astype(">f8"), np.repeat(x, 2)[::2], x.astype(int), list(x)):
+            np.testing.assert_array_equal(tulle.spmv(B, v), want)
+        np.testing.assert_array_equal(tulle.spmv(B, x, alpha=2), [40.0, 602.0])
+    with pytest.raises(tulle.ShapeError):
+        tulle.spmv(A, np.ones(4))
+    long.data = long.data[:2]
+    with pytest.raises(tulle.ShapeError):
+        tulle.spmv(long, x)
+
+
 def test_what_is_no_matrix():
     for thing in (None, 3, "A", np.eye(3), [1, 2], object(), {}):
         with pytest.raises((tulle.UnsupportedType, tulle.ShapeError)):

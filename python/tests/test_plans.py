@@ -140,6 +140,21 @@ def test_memory_of_dropped_results_is_used_again():
     assert plan.nbytes <= 2 * (want.nbytes + 64) + tulle.plan_spmm(A, 16).nbytes
 
 
+def test_memory_of_results_without_a_plan_goes_with_the_matrix():
+    A, X = tulle.generate("stencil5:200"), whole_numbers(40000 * 16).reshape(40000, 16)
+    want = A @ X
+    assert addresses_in_loop(lambda B: tulle.spmm(A, B), X, want) <= 2
+    held = [tulle.spmm(A, k * X) for k in (1, 2, 3)]
+    for k, C in zip((1, 2, 3), held):
+        np.testing.assert_array_equal(C, k * want)
+    block = weakref.ref(held[2].base)
+    del held, C
+    assert block() is not None                   # kept for the next product
+    del A
+    gc.collect()
+    assert block() is None
+
+
 def addresses_in_loop(plan, X, want):
     seen = set()
     for k in range(1, 9):

@@ -1,6 +1,8 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
 """Results beside SciPy's: every format, type, kind of class and transposition."""
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -202,8 +204,6 @@ def test_numbers_tulle_does_not_have_go_to_scipy(dtype):
         np.testing.assert_array_equal(got.toarray() if sp.issparse(got) else got, want.toarray() if sp.issparse(want) else want)
         with pytest.raises(tulle.UnsupportedType):
             call(strict=True)
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tulle.spmv(A, x)                                                    # said once
@@ -229,6 +229,25 @@ def test_alpha_beta_and_out():
         for out in (C.copy(), np.asfortranarray(C), np.pad(C, 2)[2:-2, 2:-2]):
             assert call(X, out, alpha=2, beta=3) is out
             np.testing.assert_array_equal(out, 2 * (A @ X) + 3 * C)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+def test_alpha_of_zero_reads_nothing(dtype):
+    """As in the BLAS: beta y whatever A and x hold, also where SciPy computes."""
+    A = random_matrix(20, 20).astype(dtype)
+    A.data[::2] = np.nan
+    x, X, y = (np.full(shape, np.nan, dtype) for shape in (20, (20, 3), 20))
+    out, block = np.arange(20).astype(dtype), np.ones((20, 3), dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")                                     # SciPy is said to compute
+        np.testing.assert_array_equal(tulle.spmv(A, x, alpha=0), np.zeros(20))
+        np.testing.assert_array_equal(tulle.spmv(A, x, out, alpha=0, beta=2), 2 * np.arange(20))
+        np.testing.assert_array_equal(tulle.spmv(A, x, y, alpha=0), np.zeros(20))
+        np.testing.assert_array_equal(tulle.spmm(A, X, alpha=0), np.zeros((20, 3)))
+        np.testing.assert_array_equal(tulle.spmm(A, X, block, alpha=0, beta=-1), np.full((20, 3), -1))
+        T = (sp.tril(random_matrix(20, 20), -1) + sp.eye_array(20)).tocsr().astype(dtype)
+        np.testing.assert_array_equal(tulle.solve_triangular(T, x, alpha=0), np.zeros(20))
+        np.testing.assert_array_equal(tulle.solve_triangular(T, X, alpha=0), np.zeros((20, 3)))
 
 
 def test_out_may_overlap():

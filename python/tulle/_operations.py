@@ -3,6 +3,7 @@
 """The operations, done once, and the functions that make plans."""
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ import numpy as np
 from . import _core
 from ._arrays import Sparse, common_dtype, dense, dtype_of, fall_back, give_back, needs_order, sparse, with_order
 from ._context import Context, context_of
-from ._errors import InvalidValue, ShapeError, UnsupportedType
+from ._errors import Error, InvalidValue, ShapeError, UnsupportedType
 from ._frameworks import BF16, F16, F32, F64, I32, NAMES, Foreign, ResultAt, adopt, operand_at
 from ._patterns import bind, bound_to, forget, keep_plan, recall, remember
-from ._plans import Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, stored_dtype, with_lines
+from ._plans import Recycled, Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, stored_dtype, with_lines
 
 __all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "sddmm", "attention", "plan_spmv", "plan_spmm", "plan_sddmm", "plan_spgemm", "plan_solve_triangular", "rigid_body_modes"]
+
+_ndarray = np.ndarray
 
 
 def with_scipy(a: Sparse, transpose: bool) -> Any:
@@ -32,14 +35,42 @@ def once_dtype(wanted: Any, *given: np.dtype) -> np.dtype:
     return dtype_of(wanted) if wanted is not None else common_dtype(*given)
 
 
+def times(alpha: float, y: Any) -> Any:
+    """alpha y; zeros for alpha = 0, whatever y holds, as in the BLAS."""
+    y = alpha * y
+    if alpha == 0:
+        y[...] = 0
+    return y
+
+
 def scipy_product(a: Sparse, transpose: bool, x: np.ndarray, out: Any, alpha: float, beta: float, as_torch: bool) -> Any:
     y = with_scipy(a, transpose) @ x
-    y = y if alpha == 1 else alpha * y
+    y = y if alpha == 1 else times(alpha, y)
     if out is None:
         return give_back(y, as_torch)
     target, _ = dense(out, "out")
     target[...] = y if beta == 0 else y + beta * target
     return out
+
+
+# By the types of A and x; y has that of x.
+_BY_ROWS = {(F64, F64): _core.spmv_f64_rows, (F32, F32): _core.spmv_f32_rows, (F32, F64): _core.spmv_f64_f32_rows}
+
+
+def multiply_rows(A: Any, x: np.ndarray, alpha: float, context: Context | None) -> Any:
+    """y = alpha A x of a matrix of SciPy's in CSR whose arrays the library reads as they are, looked through while they are multiplied; None where something else
+    is given, or must be converted or refused first."""
+    if getattr(A, "format", None) != "csr" or type(A.data) is not _ndarray:
+        return None
+    multiply, shape = _BY_ROWS.get((A.data.dtype, x.dtype)), A.shape
+    if multiply is None or len(shape) != 2:
+        return None
+    y = np.empty(shape[0], x.dtype)
+    try:
+        multiply(context_of(context)._place(-1, 0), *shape, A.indptr, A.indices, A.data, x, y, alpha)
+    except (TypeError, Error):
+        return None
+    return y
 
 
 def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool = False, alpha: float = 1.0, beta: float = 0.0, dtype: Any = None, check: bool = True,
@@ -63,7 +94,8 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     dtype : optional
         What to compute in; by default what NumPy makes of A's and x's types.
     check : bool or "always"
-        Look through offsets and indices first. Without it a malformed matrix may crash the process, as it does in SciPy. Index arrays of torch and CuPy on a
+        Look through offsets and indices first. Without it a malformed matrix may crash the process, as it does in SciPy; a matrix by rows on the CPU is looked
+        through in any case, while it is multiplied, unless `out` is given. Index arrays of torch and CuPy on a
         GPU are looked through once, as long as they live and torch counts no writes to them; "always" looks every time, for index arrays that are written to in ways torch does not count, and those of CuPy.
     strict : bool
         Raise `UnsupportedType` instead of letting SciPy do what tulle has no numbers for.
@@ -81,6 +113,10 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     >>> tulle.spmv(A, np.array([1.0, 2.0, 3.0]))
     array([ 2.,  4., 10.])
     """
+    if type(x) is _ndarray and out is None and not transpose and beta == 0.0 and dtype is None:
+        y = multiply_rows(A, x, alpha, context)
+        if y is not None:
+            return y
     bound = bound_to(id(A))
     if bound is not None and check is True and not transpose and dtype is None and context is None:
         y = bound.multiply(A, x, out, alpha, beta)
@@ -105,8 +141,15 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     place = a.place(context_of(context))
     from_x, _ = operand(x_array, t, (1,), "x")
     result = Result(out, (op_shape(a.shape, transpose)[0],), t, beta, (from_x,), as_torch)
-    multiply = getattr(_core, f"spmv_{NAMES[t]}{'_f32' if mixed else ''}")
-    multiply(place, a.compressed(place, check), transpose, contiguous(from_x), result.array, alpha, beta)
+    name = f"spmv_{NAMES[t]}{'_f32' if mixed else ''}"
+    if result.target is None and not a.by_column and not transpose:
+        try:
+            getattr(_core, f"{name}_rows")(place, *a.shape, a.indptr, a.indices, a.data, contiguous(from_x), result.array, alpha)
+        except InvalidValue:
+            a.compressed(place)                  # says what is wrong with the matrix
+            raise
+    else:
+        getattr(_core, name)(place, a.compressed(place, check), transpose, contiguous(from_x), result.array, alpha, beta)
     return result.give()
 
 
@@ -122,7 +165,7 @@ def framework_product(a: Foreign, transpose: bool, x: Any, out: Any, alpha: floa
     """What tulle has no numbers for, by the framework of the matrix."""
     if a.tuple:
         raise UnsupportedType("tulle has no such numbers, and (indptr, indices, data) belong to no framework that could multiply", "give a sparse matrix, or other numbers")
-    y = alpha * ((a.source.T if transpose else a.source) @ x)
+    y = times(alpha, (a.source.T if transpose else a.source) @ x)
     if out is None:
         return y
     out[...] = y + beta * out if beta != 0 else y
@@ -159,6 +202,33 @@ def spmv_at(A: Any, a: Foreign, x: Any, out: Any, transpose: bool, alpha: float,
     if bound is not None:
         bound.products[a.framework.native(t)] = run
     return y.give()
+
+
+class RecentResults:
+    """Memory of large results of `spmm` without a plan, used again as that of a plan is: of products with the matrix that was multiplied last, as long as it lives."""
+
+    __slots__ = ("_matrix", "_blocks")
+    MOST = 256 << 20
+
+    def __init__(self) -> None:
+        self._forget(None)
+
+    def _forget(self, matrix: Any) -> None:
+        if matrix is None or matrix is self._matrix:
+            self._matrix, self._blocks = None, Recycled(self.MOST)
+
+    def of(self, A: Any) -> Recycled | None:
+        """The blocks for products with A; None where nobody could tell that A is gone."""
+        if self._matrix is None or self._matrix() is not A:
+            self._forget(None)
+            try:
+                self._matrix = weakref.ref(A, self._forget)
+            except TypeError:
+                return None
+        return self._blocks
+
+
+_recent_results = RecentResults()
 
 
 def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool = False, alpha: float = 1.0, beta: float = 0.0, dtype: Any = None, check: bool = True,
@@ -202,7 +272,7 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     place = a.place(context_of(context))
     from_b, _ = operand(b_array, t, (2,), "B")
     from_b = with_lines(from_b)
-    result = Result(out, (op_shape(a.shape, transpose)[0], from_b.shape[1]), t, beta, (from_b,), as_torch)
+    result = Result(out, (op_shape(a.shape, transpose)[0], from_b.shape[1]), t, beta, (from_b,), as_torch, _recent_results.of(A))
     by_column = not from_b.flags.c_contiguous and from_b.flags.f_contiguous
     plan = getattr(_core, f"SpmmPlan_{NAMES[t]}")(place, a.compressed(place, check), transpose, from_b.shape[1], by_column, 1.0, "", "auto")
     plan.run(from_b, result.array, alpha, beta)
@@ -431,7 +501,7 @@ def scipy_solve(a: Sparse, b: np.ndarray, out: Any, lower: bool, unit_diagonal: 
     s = with_scipy(a, False)
     if other_side == "ignore":
         s = (tril(s) if lower else triu(s)).tocsr()
-    x = alpha * spsolve_triangular((s.T if transpose else s).tocsr(), b, lower=lower != transpose, unit_diagonal=unit_diagonal)
+    x = times(alpha, spsolve_triangular((s.T if transpose else s).tocsr(), b, lower=lower != transpose, unit_diagonal=unit_diagonal))
     if out is None:
         return give_back(x, as_torch)
     dense(out, "out")[0][...] = x
@@ -584,6 +654,9 @@ def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: floa
         "cg", "pipelined_cg", "minres", "bicgstab", "gmres", "fgmres", "chebyshev" or "refinement"; chosen from the symmetry and the diagonal of A if left out.
     preconditioner : str, optional
         "none", "jacobi", "block-jacobi:8", "chebyshev:3", "ilu0", "ic0", "iluk:1", "ilut", "fsai" or "amg"; chosen if left out.
+        Behind a factorisation "+match" (rows matched to columns) and an order of the unknowns: "+rcm", "+colour", "+nd" (METIS or SCOTCH) or "+auto" (priced). They nest:
+        "amg+smoother[ic0]" smooths the levels of multigrid by IC(0), "solve[cg,amg,0.01,20]" is an inner solver, CG with multigrid to a relative residual of 0.01 in at most
+        20 iterations; for "fgmres", which is then chosen.
     rtol, atol : float
         The norm of b - A x that is small enough: the larger of rtol times the norm of b, and atol.
     maxiter : int

@@ -69,12 +69,12 @@ class Result:
 
     __slots__ = ("array", "out", "target", "as_torch")
 
-    def __init__(self, out: Any, shape: tuple[int, ...], dtype: np.dtype, beta: float, inputs: tuple[np.ndarray, ...], as_torch: bool) -> None:
+    def __init__(self, out: Any, shape: tuple[int, ...], dtype: np.dtype, beta: float, inputs: tuple[np.ndarray, ...], as_torch: bool, used_again: Recycled | None = None) -> None:
         self.out, self.target, self.as_torch = out, None, as_torch
         if out is None:
             if beta != 0:
                 raise InvalidValue("beta scales what is in out, but there is no out", "give out=, or leave beta out")
-            self.array = _empty(shape, dtype)
+            self.array = _empty(shape, dtype) if used_again is None else used_again.empty(shape, dtype)
             return
         target, _ = dense(out, "out")
         if not isinstance(out, _ndarray) and not as_torch and not np.may_share_memory(target, np.asarray(out)):
@@ -112,17 +112,18 @@ class Recycled:
     """Memory of large results, used again when the caller has dropped them: to get fresh pages takes up to half as long as the product. Two blocks at most, so
     that ``C = plan(B)`` in a loop, where the last result lives until the next one is there, takes them in turn."""
 
-    __slots__ = ("_blocks",)
+    __slots__ = ("_blocks", "_most")
     LEAST = 4 << 20
     LINE = 64                                    # results begin with a line of the cache: the library may write them past the caches then
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = sys.maxsize) -> None:
         self._blocks: list[np.ndarray] = []      # changed by single calls of methods: threads do not get in each other's way
+        self._most = most                        # bytes of a block
 
     def empty(self, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
         """An array whose numbers are to be written."""
         size = shape[0] * shape[1] * dtype.itemsize
-        if size < self.LEAST:
+        if not self.LEAST <= size <= self._most:
             return _empty(shape, dtype)
         block = self._take(size + self.LINE)
         begin = -block.ctypes.data % self.LINE

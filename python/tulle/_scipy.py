@@ -83,7 +83,8 @@ class scipy_backend(Backend):
     Parameters
     ----------
     check : bool
-        Look through offsets and indices before every product, as tulle always does. SciPy never does: False makes products faster and as trusting as SciPy's.
+        Look through offsets and indices before every product (while it is computed, for CSR with vectors), as tulle always does. SciPy never does: False makes products faster and as
+        trusting as SciPy's.
     context : Context, optional
         Where and how.
 
