@@ -100,7 +100,8 @@ void add_solve(Parser& parser, SolveOptions& o)
     CLI::App* verb = parser.verb(
         "solve", "Solves A x = b; exit code 1 unless the residual b - A x is small enough.",
         "tulle solve matrix.mtx\ntulle solve matrix.mtx --rhs b.mtx --output x.mtx --tolerance 1e-10\ntulle "
-        "solve stencil7:50 --method cg --preconditioner ic0 --plot history.png\ntulle solve elasticity3d:12 "
+        "solve stencil7:50 --method cg --preconditioner ic0 --plot history.png\ntulle solve stencil7:50 "
+        "--preconditioner solve[cg,amg+smoother[ic0],0.01,20]\ntulle solve elasticity3d:12 "
         "--near-null-space rigid-body:coordinates:12,12,12");
     parser.matrix(verb, o.matrix);
     verb->add_option("--rhs", o.rhs, "b: a Matrix Market file with one column, or one number a line (ones)")
@@ -110,8 +111,9 @@ void add_solve(Parser& parser, SolveOptions& o)
         ->option_text("NAME");
     verb->add_option("--preconditioner", o.preconditioner,
                      "none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, fsai, "
-                     "amg, amg:float or amg:double; +match, +rcm; amg+classical, +w, +k, +jacobi, +l1-jacobi, "
-                     "+gauss-seidel (chosen)")
+                     "amg, amg:float or amg:double; +match, +rcm, +colour, +nd, +auto; amg+classical, +w, +k, "
+                     "+jacobi, +l1-jacobi, +gauss-seidel, +smoother[NAME]; solve[METHOD,NAME,RELATIVE,ITERATIONS], an "
+                     "inner solver, as in solve[cg,amg+smoother[ic0],0.01,20] (chosen)")
         ->option_text("NAME");
     verb->add_option(
             "--near-null-space", o.near_null_space,
@@ -161,7 +163,8 @@ void add_solve(Parser& parser, SolveOptions& o)
         "without gmres, fgmres or refinement as the --method");
     for (const char* option : {"--near-null-space", "--unknowns-per-node"})
         parser.effective(
-            verb, option, [&o] { return o.preconditioner.empty() || o.preconditioner.starts_with("amg"); },
+            verb, option,
+            [&o] { return o.preconditioner.empty() || o.preconditioner.find("amg") != std::string::npos; },
             "without amg as the --preconditioner");
     for (const char* option : {"--near-null-space", "--unknowns-per-node"})
         parser.effective(

@@ -92,6 +92,12 @@ TEST_F(StreamsOfTheTool, BenchmarksReadStdin)
     EXPECT_EQ(shell("tulle bench spmv - --backend cpu --repeat 1 --quiet <a.mtx").code, 0);
     EXPECT_EQ(shell("tulle bench --help >/dev/full").code, 3);
     EXPECT_EQ(shell("tulle bench spmv a.mtx --backend cpu --repeat 1 --quiet >/dev/full").code, 3);
+    EXPECT_EQ(shell("tulle bench spmv a.mtx --backend cpu --repeat 1 --quiet --json /dev/full").code, 3);
+    file("c.mtx", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2 3\n");
+    const Outcome complex = shell("tulle bench spmv c.mtx --backend cpu --repeat 1 --quiet");
+    EXPECT_EQ(complex.code, 0) << complex.err;
+    EXPECT_NE(complex.err.find("c.mtx is complex: its real part is taken"), std::string::npos) << complex.err;
+    EXPECT_NE(complex.out.find("geometric mean over 1 matrix)"), std::string::npos) << complex.out;
 }
 
 TEST_F(StreamsOfTheTool, ErrorsAreJsonWhereResultsAre)
@@ -119,13 +125,29 @@ TEST_F(StreamsOfTheTool, ErrorsAreJsonWhereResultsAre)
 TEST_F(StreamsOfTheTool, EveryVerbNamesTheMatrixAndItsSize)
 {
     const bool draws = json("doctor")["build"]["pictures"];
-    for (const char* words :
-         {"info stencil5:4", "validate stencil5:4", "convert stencil5:4 a.mtx", "gen stencil5:4 -o b.mtx",
-          "spy stencil5:4 -o a.svg", "spy stencil5:4 --levels -o a.svg", "run spmv stencil5:4 --repeat 1",
-          "run spmm stencil5:4 --n 2 --repeat 1", "run spgemm stencil5:4 --repeat 0",
-          "run sptrsv stencil5:4 --repeat 1 --backend cpu", "plan spmv stencil5:4 --devices 2",
-          "plan spgemm stencil5:4", "explain spmm stencil5:4 --repeat 0 --backend cpu",
-          "explain spgemm stencil5:4 --repeat 0", "tune sptrsv stencil5:4 --backend cpu --seconds 0.01"}) {
+    for (const char* words : {"info stencil5:4",
+                              "validate stencil5:4",
+                              "convert stencil5:4 a.mtx",
+                              "gen stencil5:4 -o b.mtx",
+                              "spy stencil5:4 -o a.svg",
+                              "spy stencil5:4 --levels -o a.svg",
+                              "run spmv stencil5:4 --repeat 1",
+                              "run spmm stencil5:4 --n 2 --repeat 1",
+                              "run spgemm stencil5:4 --repeat 0",
+                              "run sptrsv stencil5:4 --repeat 1 --backend cpu",
+                              "plan spmv stencil5:4 --devices 2",
+                              "plan spgemm stencil5:4",
+                              "explain spmm stencil5:4 --repeat 0 --backend cpu",
+                              "report stencil5:4 -o a.html",
+                              "solve stencil5:4",
+                              "explain solve stencil5:4",
+                              "partition stencil5:4 -n 2",
+                              "components stencil5:4",
+                              "paths stencil5:4 --source 0",
+                              "run sddmm stencil5:4 --repeat 1",
+                              "demo stencil5:4 --repeat 1",
+                              "explain spgemm stencil5:4 --repeat 0",
+                              "tune sptrsv stencil5:4 --backend cpu --seconds 0.01"}) {
         if (!draws && std::string(words).starts_with("spy")) continue;
         SCOPED_TRACE(words);
         const auto result = json(words);
@@ -140,17 +162,37 @@ TEST_F(StreamsOfTheTool, AFullDeviceIsAnErrorEverywhere)
 {
     if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
     file("a.mtx", small);
-    for (const char* words :
-         {"--help", "--version", "info --help", "run spmv --help", "info a.mtx", "info a.mtx --json",
-          "info missing.mtx --json", "gen --list", "convert a.mtx -", "gen stencil5:3 -o -", "spy a.mtx -o -",
-          "validate a.mtx", "run spmv a.mtx --repeat 1", "run spmv a.mtx --repeat 1 --out -"}) {
+    for (const char* words : {"--help",
+                              "--version",
+                              "info --help",
+                              "run spmv --help",
+                              "info a.mtx",
+                              "info a.mtx --json",
+                              "info missing.mtx --json",
+                              "gen --list",
+                              "convert a.mtx -",
+                              "gen stencil5:3 -o -",
+                              "spy a.mtx -o -",
+                              "validate a.mtx",
+                              "run spmv a.mtx --repeat 1",
+                              "run spmv a.mtx --repeat 1 --out -",
+                              "solve stencil5:3",
+                              "solve stencil5:3 --output -",
+                              "partition stencil5:3 -n 2",
+                              "components stencil5:3 --out -",
+                              "cluster rmat:4,2 --out -",
+                              "report stencil5:3 -o -",
+                              "completion bash",
+                              "manual"}) {
         SCOPED_TRACE(words);
         const Outcome run = shell(std::string("tulle ") + words + " >/dev/full");
         EXPECT_EQ(run.code, 3);
         EXPECT_NE(run.err.find("tulle: "), std::string::npos) << run.err;
     }
     for (const char* words :
-         {"convert a.mtx /dev/full", "spy a.mtx -o /dev/full", "run spmv a.mtx --repeat 1 --out /dev/full"}) {
+         {"convert a.mtx /dev/full", "spy a.mtx -o /dev/full", "run spmv a.mtx --repeat 1 --out /dev/full",
+          "solve stencil5:3 --output /dev/full", "cores stencil5:3 --out /dev/full", "cluster rmat:4,2 --out /dev/full",
+          "report stencil5:3 -o /dev/full", "run spgemm a.mtx stencil5:2 --out /dev/full"}) {
         const Outcome run = shell(std::string("tulle ") + words);
         EXPECT_EQ(run.code, 3) << words;
         EXPECT_NE(run.err.find("No space left"), std::string::npos) << run.err;

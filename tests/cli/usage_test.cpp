@@ -75,9 +75,16 @@ TEST_F(Usage, MistypedWordsGetASuggestion)
                                                          {"run spmm stencil5:4 --kernel tiles --order bsb", "'bsa'"},
                                                          {"run spgemm stencil5:4 --policy hsh", "'hash'"},
                                                          {"run spgemm stencil5:4 --refill fastes", "'fastest'"},
-                                                         {"completion bsh", "'bash'"}};
+                                                         {"completion bsh", "'bash'"},
+                                                         {"solve stencil5:4 --method cgg", "'cg'"},
+                                                         {"solve stencil5:4 --preconditioner jacbi", "'jacobi'"},
+                                                         {"solve stencil5:4 --preconditioner ilu1+rcm", "'ilu0'"},
+                                                         {"convert stencil5:4 - --output-format mtz", "'.mtx'"}};
     for (const auto& [words, meant] : cases) expect_says(words, std::string("did you mean ") + meant);
     expect_says("info stencl5", "did you mean 'stencil5'", 3);
+    expect_says("convert stencil5:4 a.mtz", "did you mean '.mtx'", 3);
+    if (json("doctor")["build"]["pictures"])
+        expect_says("spy stencil5:4 -o a.png --permute degre", "did you mean 'degree'", 3);
 }
 
 TEST_F(Usage, HintsNameTheHelpOfTheVerb)
@@ -213,6 +220,13 @@ TEST_F(Usage, OutputsAreCheckedBeforeAnyWork)
                                                  {"run spgemm stencil5:4 --out c.mtx.xz", 3},
                                                  {"run spmv stencil5:4 --out no/such/y.txt", 3},
                                                  {"run spmv stencil5:4 --out .", 3},
+                                                 {"rank stencil9:4 --out no/such/r.txt", 3},
+                                                 {"paths stencil5:4 --source 0 --out no/such/p.txt", 3},
+                                                 {"components stencil5:4 --out no/such/c.txt", 3},
+                                                 {"cores stencil5:4 --out no/such/c.txt", 3},
+                                                 {"cluster rmat:4,2 --out no/such/c.txt", 3},
+                                                 {"solve stencil5:4 --output no/such/x.txt", 3},
+                                                 {"report stencil5:4 -o no/such/r.html", 3},
                                                  {"convert stencil5:4 a.foo", 3},
                                                  {"convert stencil5:4 a.npz --pattern", 2},
                                                  {"gen stencil5:4 -o no/such/a.mtx", 3},

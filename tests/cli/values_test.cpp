@@ -93,6 +93,29 @@ TEST_F(ValuesOfTheTool, ValidateTellsDuplicates)
     EXPECT_EQ(found["duplicates"]["line"], 5);
     EXPECT_EQ(tulle("validate --strict " + twice).code, 1);
     EXPECT_EQ(json("info " + twice)["file"]["duplicates"]["count"], 1);
+    const std::string pattern = file("p2.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n2 1\n2 1\n");
+    EXPECT_NE(tulle("validate " + pattern).out.find("1 duplicate of a pattern left out (first: line 4,"),
+              std::string::npos);
+    EXPECT_NE(tulle("convert " + pattern + " - -q").out.find("2 2 1\n2 1 1\n"), std::string::npos);
+}
+
+// What does not fit a vector's type is no word that is not a number.
+TEST_F(ValuesOfTheTool, NumbersOfVectorsThatDoNotFit)
+{
+    file("one.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n");
+    for (const char* number : {"1e400", "1e-400"}) {
+        file("x.txt", std::string(number) + "\n");
+        const Outcome run = tulle("run spmv one.mtx --x x.txt");
+        EXPECT_EQ(run.code, 3);
+        EXPECT_NE(run.err.find(std::string("x.txt:1: '") + number + "' does not fit double"), std::string::npos)
+            << run.err;
+    }
+    file("x.txt", "1e39\n");
+    EXPECT_NE(tulle("run spmv one.mtx --x x.txt --type f32").err.find("does not fit float"), std::string::npos);
+    file("x.txt", "1e39x\n");
+    EXPECT_NE(tulle("run spmv one.mtx --x x.txt").err.find("is not a number"), std::string::npos);
+    file("x.txt", "1\n2\n");
+    EXPECT_NE(tulle("run spmv one.mtx --x x.txt").err.find("2 numbers, but 1 is needed"), std::string::npos);
 }
 
 TEST_F(ValuesOfTheTool, SkewSymmetryIsSeen)
@@ -109,14 +132,17 @@ TEST_F(ValuesOfTheTool, SkewSymmetryIsSeen)
 
 TEST_F(ValuesOfTheTool, OneNonzeroIsOne)
 {
-    const std::string one = real("one.mtx", "1 1 1\n1 1 2\n");
+    const std::string one = real("one.mtx", "1 1 1\n1 1 2\n"), lacks = real("lacks.mtx", "2 2 1\n1 1 2\n");
     for (const char* words :
          {"validate one.mtx", "convert one.mtx copy.mtx", "spy one.mtx -o one.svg", "run spmv one.mtx --repeat 1",
           "plan spmv one.mtx --devices 1", "run spgemm one.mtx --repeat 0", "run spmm one.mtx --n 1 --repeat 1",
-          "run sptrsv one.mtx --repeat 1 --backend cpu"}) {
+          "run sptrsv one.mtx --repeat 1 --backend cpu", "solve one.mtx", "solve one.mtx --devices 1",
+          "solve lacks.mtx --method minres", "cluster rmat:6,3 --iterations 1"}) {
         SCOPED_TRACE(words);
-        const std::string out = tulle(words).out;
-        for (const char* wrong : {" 1 nonzeros", " 1 rows", " 1 columns", " 1 entries", " 1 devices", " 1 levels"})
+        const Outcome run = tulle(words);
+        const std::string out = run.out + run.err;
+        for (const char* wrong : {" 1 nonzeros", " 1 rows", " 1 columns", " 1 entries", " 1 devices", " 1 levels",
+                                  " 1 unknowns", " 1 stored values", " 1 iterations"})
             EXPECT_EQ((" " + out).find(wrong), std::string::npos) << wrong << " in\n" << out;
     }
 }
@@ -132,6 +158,9 @@ TEST_F(ValuesOfTheTool, RowNumbersSayFromWhereTheyCount)
     EXPECT_NE(tulle("info " + real("out.mtx", "2 2 1\n3 1 1\n")).err.find("row 3 exceeds 2 (counted from 1)"),
               std::string::npos);
     EXPECT_NE(tulle("info rmat:6,4").out.find("(counted from 0)"), std::string::npos);
+    for (const char* words : {"solve no.mtx --preconditioner ilu0", "rank stencil5:4", "paths stencil5:4 --weighted",
+                              "triangles uniform:50,50,3", "cores uniform:50,50,3"})
+        EXPECT_NE(tulle(words).err.find("counted from 0)"), std::string::npos) << words;
 }
 
 }  // namespace

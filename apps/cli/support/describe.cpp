@@ -143,9 +143,10 @@ void add_file_facts(Facts& facts, const io::FileInfo& file)
         facts.add("values",
                   file.values == "ones" ? "the file has none; all are 1" : "the file has none; " + file.values);
     if (file.duplicates.count > 0)
-        facts.add("duplicates",
-                  fmt::format("{} added to earlier ones (first: {})",
-                              counted(file.duplicates.count, "entry", "entries"), place_text(file.duplicates)));
+        facts.add("duplicates", fmt::format("{} {} (first: {})", counted(file.duplicates.count, "entry", "entries"),
+                                            file.values == "stored" ? "added to earlier ones"
+                                                                    : "left out, as earlier ones are the same",
+                                            place_text(file.duplicates)));
     if (const std::string words = first_words(file.comment); !words.empty()) facts.add("comment", words);
 }
 

@@ -44,6 +44,7 @@ constexpr std::array translations{
     Translation{"make a Plan<double>", "use --type f64"},
     Translation{"(BlockJacobi)", "use --preconditioner none or block-jacobi:ROWS, or add +match to incomplete factors"},
     Translation{"narrow() makes such factors", ""},  // the program has no others
+    Translation{"leave smooth_by empty", "leave +smoother[NAME] out of --preconditioner"},
     Translation{"tulle::sort_rows", "tulle convert to another file sorts the rows"},
 };
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/source.hpp"
 #include "apps/cli/support/whole_file.hpp"
 #include "tulle/error.hpp"
@@ -37,12 +38,18 @@ std::vector<V> read_numbers(const std::string& file, index_t expected)
         if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
         V value{};
         const auto [rest, fault] = std::from_chars(line.data(), line.data() + line.size(), value);
-        require<FormatError>(fault == std::errc{} && rest == line.data() + line.size(),
-                             [&] { return concat(file, ":", number, ": '", line, "' is not a number"); });
+        const bool whole = rest == line.data() + line.size(), fits = fault != std::errc::result_out_of_range;
+        require<FormatError>(fault == std::errc{} && whole, [&, whole, fits] {
+            const char* const type = sizeof(V) == 4 ? "float" : "double";
+            return concat(file, ":", number, ": '", line, "' ",
+                          whole && !fits ? concat("does not fit ", type) : std::string("is not a number"));
+        });
         all.push_back(value);
     }
-    require<FormatError>(std::ssize(all) == expected,
-                         [&] { return concat(file, ": ", all.size(), " numbers, but ", expected, " are needed"); });
+    require<FormatError>(std::ssize(all) == expected, [&] {
+        return concat(file, ": ", counted(std::ssize(all), "number", "numbers"), ", but ", expected,
+                      expected == 1 ? " is needed" : " are needed");
+    });
     return all;
 }
 

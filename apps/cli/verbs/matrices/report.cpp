@@ -132,6 +132,9 @@ void report(const Session& session, const ReportOptions& options)
     write_whole_file(options.to, page);
     if (session.settings.json)
         return print(session, {{"matrix", options.matrix.text},
+                               {"rows", matrices[0]["rows"]},
+                               {"cols", matrices[0]["cols"]},
+                               {"nonzeros", matrices[0]["nonzeros"]},
                                {"file", options.to},
                                {"bytes", page.size()},
                                {"warnings", matrices[0]["warnings"]}});

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +24,7 @@
 #include "apps/cli/verbs.hpp"
 #include "apps/cli/verbs/matrices/spy_reorder.hpp"
 #include "base/hash.hpp"
+#include "base/suggest.hpp"
 #include "tulle/partition.hpp"
 #include "tulle/text.hpp"
 
@@ -66,7 +68,8 @@ Places read_places(const std::string& file, index_t n)
     require<FileError>(
         file == "-" || std::filesystem::exists(file, none),
         [&] { return concat(file, ": there is no such file, and it names no permutation"); },
-        "use reverse, random, degree, or a file with one row number a line");
+        concat(did_you_mean(file, std::array<std::string_view, 3>{"reverse", "random", "degree"}),
+               "use reverse, random, degree, or a file with one row number a line"));
     std::ifstream opened;
     std::istream& in = open_text(file, opened);
     Places places;

@@ -21,8 +21,8 @@ namespace {
 std::string duplicates_text(const io::FileInfo& file)
 {
     if (file.duplicates.count == 0) return "no duplicates";
-    return fmt::format("{} added up (first: {})", counted(file.duplicates.count, "duplicate", "duplicates"),
-                       place_text(file.duplicates));
+    return fmt::format("{} {} (first: {})", counted(file.duplicates.count, "duplicate", "duplicates"),
+                       file.values == "stored" ? "added up" : "of a pattern left out", place_text(file.duplicates));
 }
 
 std::string first_fault(const Findings& found, const io::FileInfo& file, const ValidateOptions& options)

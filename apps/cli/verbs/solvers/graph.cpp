@@ -45,8 +45,10 @@ struct Placed {
     CsrView<double> view() const { return ctx.backend() == Backend::cuda ? copy.view() : loaded.matrix.view(); }
 };
 
-Placed place(const Session& session, const GraphSource& o)
+// `to`: the file that is written in the end, if any.
+Placed place(const Session& session, const GraphSource& o, const std::string& to = {})
 {
+    if (!to.empty()) check_writable(to);
     const Context host = session.host();
     Placed p{o.backend == "cuda" ? session.cuda() : host, load<double>(session, host, o.matrix)};
     if (p.ctx.backend() == Backend::cuda) p.copy = to_device(p.ctx, p.loaded.matrix.view());
@@ -134,14 +136,14 @@ void print_ranks(const Session& session, const RankOptions& o, const CsrView<dou
 
 void rank(const Session& session, const RankOptions& o)
 {
-    const Placed placed = place(session, o);
+    const Placed placed = place(session, o, o.to);
     double seconds = 0;
     const Ranks r = timed(session, "ranking", seconds, [&] { return ranks_of(placed.ctx, placed.view(), o); });
     if (!o.to.empty()) write_numbers<double>(o.to, r.value);
     if (o.to != "-") print_ranks(session, o, placed.loaded.matrix.view(), r, seconds);
     require<CheckFailed>(r.converged, [&] {
-        return concat(o.method, " has not converged after ", r.iterations,
-                      " iterations; see --iterations, --tolerance");
+        return concat(o.method, " has not converged after ", counted(r.iterations, "iteration", "iterations"),
+                      "; see --iterations, --tolerance");
     });
 }
 
@@ -157,7 +159,7 @@ std::vector<double> distances_of(const Context& ctx, const CsrView<double>& a, c
 
 void paths(const Session& session, const PathsOptions& o)
 {
-    const Placed placed = place(session, o);
+    const Placed placed = place(session, o, o.to);
     double seconds = 0;
     const std::vector<double> distance =
         timed(session, "searching", seconds, [&] { return distances_of(placed.ctx, placed.view(), o); });
@@ -182,7 +184,7 @@ void paths(const Session& session, const PathsOptions& o)
 template <class Work, class Tell>
 void number_vertices(const Session& session, const NamesOptions& o, const char* doing, Work&& work, Tell&& tell)
 {
-    const Placed placed = place(session, o);
+    const Placed placed = place(session, o, o.to);
     double seconds = 0;
     const std::vector<index_t> number = timed(session, doing, seconds, [&] { return work(placed.ctx, placed.view()); });
     if (!o.to.empty()) write_numbers<double>(o.to, std::vector<double>(number.begin(), number.end()));
@@ -254,7 +256,7 @@ void print_clusters(const Session& session, const ClusterVerbOptions& o, const C
 
 void cluster(const Session& session, const ClusterVerbOptions& o)
 {
-    const Placed placed = place(session, o);
+    const Placed placed = place(session, o, o.to);
     graph::ClusterOptions options = o.options;
     if (session.settings.verbose)
         options.progress = [&](const graph::ClusterStep& s) {
@@ -267,7 +269,8 @@ void cluster(const Session& session, const ClusterVerbOptions& o)
     if (!o.to.empty()) write_clusters(o.to, r);
     if (o.to != "-") print_clusters(session, o, placed.loaded.matrix.view(), r, seconds);
     require<CheckFailed>(r.converged, [&] {
-        return concat("clustering has not converged after ", r.iterations, " iterations; see --iterations");
+        return concat("clustering has not converged after ", counted(r.iterations, "iteration", "iterations"),
+                      "; see --iterations");
     });
 }
 

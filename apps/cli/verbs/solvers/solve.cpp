@@ -212,7 +212,8 @@ void tell_unused(const Session& session, const SolveOptions& o, const Outcome& o
     };
     const std::string &method = outcome.method, &preconditioner = outcome.preconditioner;
     const bool restarts = method.ends_with("gmres") || method == "refinement",
-               multigrid = preconditioner.starts_with("amg");
+               multigrid = preconditioner.find("amg") != std::string::npos ||
+                           preconditioner.find(",auto,") != std::string::npos;  // of an inner solver: perhaps
     tell("--restart", o.restart != SolveOptions{}.restart, restarts, method);
     tell("--near-null-space", !o.near_null_space.empty(), multigrid, preconditioner);
     tell("--unknowns-per-node", o.unknowns_per_node > 0, multigrid, preconditioner);
