@@ -22,6 +22,7 @@ from bench_table import ROOT, geometric_mean, grouped, read_lines, time_of
 
 WAYS = ("warm", "graph", "cold")
 PAGE = ROOT / "apps/cli/report"
+RUN = ("operation", "type", "device", "file", "memory_gbps", "commit", "date")      # what the entries of one run share
 
 
 def rounded(x):
@@ -53,11 +54,21 @@ def entries_of(path):
             ours = next((line for line in lines if line["contender"] == "tulle" and times_of(line)), None)
             if ours is None:
                 continue
+            missing = [field for field in ("rows", "nonzeros", "policy", "bytes", "commit", "date") if field not in ours]
+            if missing:
+                sys.exit(f"{path}: the line of tulle's {operation} on {matrix} has no field {', '.join(missing)}")
             baselines = {line["contender"]: times_of(line) for line in lines if line["role"] == "baseline" and times_of(line)}
             entries.append({"operation": operation, "type": value_type, "device": device, "matrix": matrix.removeprefix("twin:"), "file": path.name, "rows": ours["rows"],
                             "nonzeros": ours["nonzeros"], "policy": ours["policy"], "us": times_of(ours), "baselines": baselines, "bytes": ours["bytes"], "flops": flops_of(ours),
                             "memory_gbps": rounded(ours.get("memory_gbps") or 0), "commit": ours["commit"], "date": ours["date"][:10]})
     return entries
+
+
+def in_runs(entries):
+    """The runs, and each entry with the number of its run in place of what the entries of a run share: two thirds of the size."""
+    numbers = {}
+    short = [{"run": numbers.setdefault(tuple(entry[field] for field in RUN), len(numbers)), **{key: value for key, value in entry.items() if key not in RUN}} for entry in entries]
+    return [dict(zip(RUN, run)) for run in numbers], short
 
 
 def git(*words):
@@ -122,7 +133,8 @@ def main():
         sys.exit(f"{arguments.results}: no file *.jsonl")
     entries = [entry for path in results for entry in entries_of(path)]
     plain = [path for path in results if path.suffix == ".jsonl"]
-    page = page_with({"entries": entries, "history": [] if arguments.no_history else history_of(plain), "headlines": headlines(), "commit": git("rev-parse", "--short", "HEAD").strip()})
+    runs, short = in_runs(entries)
+    page = page_with({"runs": runs, "entries": short, "history": [] if arguments.no_history else history_of(plain), "headlines": headlines(), "commit": git("rev-parse", "--short", "HEAD").strip()})
     arguments.output.write_text(page, encoding="utf-8")
     print(f"{arguments.output}: {len(entries)} measurements, {len(page) / 1e6:.2f} MB")
 

@@ -118,7 +118,7 @@ void take_replay(Stopwatch& watch, const Turn& turn)
 void take_turn(Stopwatch& watch, const Turn& turn, const Wish& wish)
 {
     const Work& run = turn.contender->run;
-    watch.warm(run, turn.times);  // the contender before left its own data in the caches
+    settle(watch, run);  // the contender before left its own data in the caches
     take(turn.measured->warm, wish, [&] { return watch.warm(run, turn.times); });
     take_replay(watch, turn);
     if (wish.cold) take(turn.measured->cold, wish, [&] { return watch.cold(run); });
@@ -153,8 +153,10 @@ std::vector<Measured> measure(Stopwatch& watch, const std::vector<Contender>& co
     for (std::size_t k = 0; k < contenders.size(); ++k) turns.push_back({&contenders[k], &measured[k]});
 
     for (Turn& turn : turns) attempt(turn, [&] { turn.times = settle(watch, turn.contender->run); });
-    for (int round = 0; round < turns_each; ++round)
+    for (int round = 0; round < turns_each; ++round) {
         for (const Turn& turn : turns) attempt(turn, [&] { take_turn(watch, turn, wish); });
+        std::reverse(turns.begin(), turns.end());  // nobody always follows the same contender
+    }
     return measured;
 }
 

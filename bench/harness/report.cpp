@@ -10,6 +10,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/plural.hpp"
 #include "bench/harness/machine.hpp"
 #include "bench/harness/values.hpp"
 #include "tulle/error.hpp"
@@ -201,8 +202,7 @@ void Report::print_rows(const MatrixResult& result) const
 
 void Report::write_lines(const MatrixResult& result)
 {
-    for (const Entry& entry : result.entries) fmt::print(*json_, "{}\n", line_of(result, entry).dump());
-    json_->flush();
+    for (const Entry& entry : result.entries) put_line(line_of(result, entry).dump());
 }
 
 void Report::add(const std::vector<Limit>& limits, const std::string& device)
@@ -221,8 +221,15 @@ void Report::add(const std::vector<Limit>& limits, const std::string& device)
                         {"us_median", limit.seconds * 1e6},
                         {"commit", commit()},
                         {"date", today()}};
-        fmt::print(*json_, "{}\n", line.dump());
+        put_line(line.dump());
     }
+}
+
+// What does not arrive is told at once: hours of measurements may follow.
+void Report::put_line(const std::string& line) const
+{
+    *json_ << line << std::endl;
+    require<FileError>(json_->good(), "the results could not be written to the file of --json");
 }
 
 void Report::finish() const
@@ -235,9 +242,9 @@ void Report::finish() const
                 if (const Entry* entry = ours(result); entry && result.backend == backend)
                     if (const double r = ratio(result, *entry, way); r > 0) mean.add(r);
             if (mean.count == 0) continue;
-            fmt::print(
-                "{} {}: {:.2f} x the speed of the best baseline (geometric mean over {} matrices), slower on {}\n",
-                backend, way.name, mean.value(), mean.count, mean.losses);
+            fmt::print("{} {}: {:.2f} x the speed of the best baseline (geometric mean over {} {}), slower on {}\n",
+                       backend, way.name, mean.value(), mean.count, plural(mean.count, "matrix", "matrices"),
+                       mean.losses);
         }
 }
 

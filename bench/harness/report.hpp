@@ -73,6 +73,7 @@ private:
     void print_header(const MatrixResult& result);
     void print_rows(const MatrixResult& result) const;
     void write_lines(const MatrixResult& result);
+    void put_line(const std::string& line) const;
 
     bool quiet_, table_;
     std::ofstream file_;

@@ -95,6 +95,7 @@ Csr<V> read_file(const Context& host, const Case& which)
                     {.complex = io::Complex::real_part, .random_values = values().seed, .narrow = values().narrow},
                     &info);
     values().made[which.name] = info.values;
+    if (info.field == "complex") fmt::print(stderr, "warning: {} is complex: its real part is taken\n", which.source);
     for (const io::Warning& warning : io::warnings(which.source, info))
         fmt::print(stderr, "warning: {}\n", warning.message);
     return a;
