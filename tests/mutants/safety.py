@@ -13,6 +13,8 @@ def memory(name, old, new, filter):
 MUTANTS = [
     mutant("medium blocks: units are given twice", "src/device/medium_blocks.cpp", "    chunk.flip(at, count);\n", "", test="device", filter="MediumBlocks.AreApart*", seeds=[1]),
     mutant("medium blocks: chunks are never given back", "src/device/medium_blocks.cpp", "if (chunk->is_empty() && has_other_empty(chunk)) drop_chunk(chunk);", "if (false) drop_chunk(chunk);", test="device", filter="MediumBlocks.AreApart*", seeds=[1]),
+    mutant("medium blocks: low bits of later words are passed over", "src/device/medium_blocks.cpp", "w < words; ++w, skip = 0)", "w < words; ++w)", test="device", filter="MediumBlocks.AreApartWherever*", seeds=[1]),
+    mutant("a fork does not wait for locks", "src/device/fork_locks.cpp", "= pthread_atfork(lock_all, unlock_all, unlock_all);", "= false ? pthread_atfork(lock_all, unlock_all, unlock_all) : 0;", test="device", filter="MediumBlocks.AFork*", seeds=[1, 2, 3]),
     api("an array may be null", "src/matrix/outline.cpp", "if (a.data == nullptr) return concat(", "if (false) return concat(", "*MalformedOn.Csr/cuda*"),
     api("sizes may be negative", "src/matrix/outline.cpp", "if (size < 0) return", "if (size < -1) return", "*MalformedOn.Coo/cuda*"),
     api("arrays may be in other memory", "src/matrix/outline.cpp", "if (!cuda::is_device_pointer(a.data, q.device)) return", "if (false) return", "*ArraysInOtherMemory/cuda*"),

@@ -1,16 +1,20 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What a seed takes of the cases: CI's builds together take all of them, and seeds in a row draw every combination.
+// What a seed takes of the cases: CI's builds take all of them in turn, and seeds in a row draw every combination.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "simt/observer.hpp"
+#include "simt/run.hpp"
 #include "spgemm/products.hpp"
 #include "sptrsv/triangles.hpp"
 #include "support/battery.hpp"
@@ -46,10 +50,10 @@ private:
     std::array<std::string, 2> before_;
 };
 
-// {run: seed}, as .ci/run has them for a commit of this number.
-std::map<std::string, std::string> seeds_of_ci(unsigned commit)
+// {run: seed} of the runs that .ci/run has for a number in .ci/seed.
+std::map<std::string, std::string> seeds_of_ci(unsigned number)
 {
-    FILE* const pipe = popen(concat("'" TULLE_CI_RUN "' --seeds ", commit).c_str(), "r");
+    FILE* const pipe = popen(concat("'" TULLE_CI_RUN "' --seeds ", number).c_str(), "r");
     std::string text;
     std::array<char, 256> piece;
     while (const std::size_t got = fread(piece.data(), 1, piece.size(), pipe)) text.append(piece.data(), got);
@@ -69,29 +73,30 @@ std::set<std::string> names_of_all()
     return names;
 }
 
-TEST(Draws, TheSeedsOfCiTakeEveryCase)
+TEST(Draws, SixNumbersOfCiInARowTakeEveryCaseUnderEachSanitizer)
 {
     const std::set<std::string> all = [] {
         const WithSeed everything("1", "full");
         return names_of_all();
     }();
-    for (const unsigned commit : {0u, 1u, 2u, 3u, 0xfedcba9u}) {
-        const auto seeds = seeds_of_ci(commit);
-        ASSERT_TRUE(seeds.contains("sim") && seeds.contains("sim-asan") && seeds.contains("sim-tsan") &&
-                    seeds.contains("sim-tsan-again"));
-        std::set<std::string> taken;
-        for (const char* run : {"sim", "sim-asan", "sim-tsan"}) {
-            const WithSeed with(seeds.at(run));
-            const auto some = names_of_all();
-            EXPECT_LT(some.size(), all.size() * 2 / 3) << run << " has a part only";
-            taken.insert(some.begin(), some.end());
+    for (const unsigned first : {0u, 3u, 0xfedcba9u}) {
+        std::map<std::string, std::set<std::string>> taken;
+        for (unsigned number = first; number < first + 6; ++number) {
+            const auto seeds = seeds_of_ci(number);
+            EXPECT_EQ(seeds.contains("sim-asan"), number % 2 == 0);
+            EXPECT_EQ(seeds.contains("sim-tsan"), number % 2 == 1);
+            EXPECT_EQ(seeds.size(), 2u) << "lines are counted, or ThreadSanitizer has another schedule";
+            for (const auto& [run, seed] : seeds) {
+                const WithSeed with(seed);
+                const auto some = names_of_all();
+                EXPECT_LT(some.size(), all.size() * 2 / 3) << run << " has a part only";
+                taken[run].insert(some.begin(), some.end());
+            }
         }
-        EXPECT_EQ(taken, all) << "commit " << commit;
-        std::set<std::string> watched;
-        for (const char* run : {"sim-tsan", "sim-tsan-again"}) watched.insert(seeds.at(run));
-        EXPECT_EQ(watched.size(), 2u) << "ThreadSanitizer has two schedules";
+        for (const char* run : {"sim-asan", "sim-tsan", "sim-tsan-again"})
+            EXPECT_EQ(taken[run], all) << run << " from " << first;
     }
-    EXPECT_NE(seeds_of_ci(5), seeds_of_ci(6)) << "another commit has others";
+    EXPECT_NE(seeds_of_ci(5), seeds_of_ci(7)) << "another number has others";
 }
 
 TEST(Draws, CasesWithNothingInThemAreTakenAlways)
@@ -132,6 +137,42 @@ TEST(Draws, TurnsAndDrawsMeet)
                 met.insert(name);
     }
     EXPECT_EQ(met.size(), 20u);
+}
+
+TEST(Draws, AreWrittenDownWithWhatTheyLaunch)
+{
+    const std::string file = ::testing::TempDir() + "tulle_draws", here = "Draws.AreWrittenDownWithWhatTheyLaunch\t";
+    {
+        Draws draws(file.c_str(), nullptr);
+        draws.note_launch("early", 1);
+        EXPECT_TRUE(draws.begin("x")) << "all are taken";
+        for (const unsigned blocks : {3u, 2u, 40u}) draws.note_launch("k", blocks);
+    }
+    std::stringstream text;
+    text << std::ifstream(file).rdbuf();
+    EXPECT_EQ(text.str(), here + "\t1\tearly x1\n" + here + "x\t3\tk x2\tk x4\n");
+}
+
+TEST(Draws, OnlyThoseThatAreNamed)
+{
+    const std::string file = ::testing::TempDir() + "tulle_only_draws";
+    std::ofstream(file) << "Draws.OnlyThoseThatAreNamed\tx\nDraws.Another\ty\n";
+    Draws draws(nullptr, file.c_str());
+    EXPECT_TRUE(draws.begin("x"));
+    EXPECT_FALSE(draws.begin("y")) << "it is of another case";
+    EXPECT_FALSE(draws.begin(""));
+}
+
+std::vector<unsigned> seen;
+__global__ void do_nothing() {}
+
+TEST(Draws, LaunchesAreSeen)
+{
+    simt::observe_launches([](const simt::Launch& launch) { seen.push_back(launch.blocks); });
+    run(3, 32, 0, do_nothing);
+    simt::observe_launches(nullptr);
+    run(5, 32, 0, do_nothing);
+    EXPECT_EQ(seen, std::vector{3u});
 }
 
 }  // namespace
