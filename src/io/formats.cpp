@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
+#include "base/suggest.hpp"
 #include "io/formats/petsc.hpp"
 #include "io/text.hpp"
 #include "tulle/text.hpp"
@@ -40,11 +42,15 @@ bool begins_with_sizes(std::string_view bytes)
 
 }  // namespace
 
-std::string known_endings()
+std::string known_endings(std::string_view meant)
 {
     std::string known = "known are";
-    for (const Format& format : formats) known += std::string(" ") + format.ending;
-    return known;
+    std::vector<std::string_view> endings;
+    for (const Format& format : formats) {
+        known += concat(" ", format.ending);
+        endings.push_back(format.ending);
+    }
+    return did_you_mean(meant, endings) + known;
 }
 
 const Format* find_format(const std::filesystem::path& file)
@@ -61,7 +67,7 @@ const Format& format_of(const std::filesystem::path& file)
     require<FileError>(
         found != nullptr,
         [&] { return concat(file.string(), ": the end of the name says no format that tulle knows"); },
-        known_endings());
+        found ? "" : known_endings(lower(file.extension().string())));
     return *found;
 }
 
@@ -71,7 +77,8 @@ const Format& format_named(const std::string& name)
     const auto found =
         std::find_if(formats.begin(), formats.end(), [&](const Format& format) { return ending == format.ending; });
     require<ValueError>(
-        found != formats.end(), [&] { return concat("there is no format '", name, "'"); }, known_endings());
+        found != formats.end(), [&] { return concat("there is no format '", name, "'"); },
+        found == formats.end() ? known_endings(ending) : "");
     return *found;
 }
 

@@ -30,7 +30,8 @@ const Format& format_of(const std::filesystem::path& file);
 // The format called "mtx.gz" or ".mtx.gz"; ValueError with the list where there is none.
 const Format& format_named(const std::string& name);
 
-std::string known_endings();  // "known are .mtx .mtx.gz …"
+// "did you mean '.mtx'? known are .mtx .mtx.gz …", for an ending that is none of them.
+std::string known_endings(std::string_view meant = {});
 
 // What the first bytes say: the packing (tar_gz is seen only once the file is unpacked), a tar archive, the contents.
 Packing packing_of(std::string_view bytes);
