@@ -40,7 +40,7 @@ help:
 	@echo "make reference             reference of the public headers (Doxygen): build/reference/html/index.html"
 	@echo "make asan | tsan | sim     the tests under AddressSanitizer, ThreadSanitizer, on the simulated GPU"
 	@echo "make fuzz [SECONDS=30]     fuzz every reader"
-	@echo "make ci                    everything a change has to pass"
+	@echo "make ci                    everything that CI looks at, over several runs (.ci/run: one run of CI)"
 	@echo "make docs                  the documentation site, in build/docs/html"
 	@echo "make dashboard             speed of everything in bench/results, as one HTML file: build/dashboard/index.html"
 	@echo "make pages-test            report, dashboard and site in a real browser (PICTURES=docs/images: screenshots go there)"
@@ -184,7 +184,7 @@ format:
 	@tools/format
 
 ci:
-	.ci/run
+	.ci/run --all
 
 clean:
 	rm -rf build

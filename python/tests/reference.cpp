@@ -57,7 +57,8 @@ std::vector<V> compute(const std::string& operation, const Context& ctx, const C
 template <class V>
 void run(const std::vector<std::string>& arg)
 {
-    const Context ctx = Context::cpu();
+    Context ctx = Context::cpu();
+    ctx.deterministic();  // two processes that measure may choose differently (docs/determinism.md)
     const Csr<V> a = io::read<V>(ctx, arg[2]);
     if (arg[0] == "spgemm") {
         const Csr<V> c = spgemm::Plan<V>::make(ctx, a.view(), a.view()).run();

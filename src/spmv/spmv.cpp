@@ -28,6 +28,7 @@
 #include "prim/scale.hpp"
 #include "spmv/at_once.hpp"
 #include "spmv/cpu/merge_interval.hpp"
+#include "spmv/part_balance.hpp"
 #include "spmv/prepare_split.hpp"
 #include "spmv/steps.hpp"
 #include "spmv/stored.hpp"
@@ -58,6 +59,9 @@ struct Plan<V, M>::State {
     // in the caches of all cores.
     Vectors<V> vectors;
     alignas(64) ThreadTrial trial{true};  // written in every run, and therefore apart
+    PartBalance balance;                  // of the threads' parts in work.point
+    std::vector<double> part_seconds;
+    std::vector<prim::MergePoint> cuts_before;
     const void* known_x = nullptr;        // vectors already found to be in the right memory
     const void* known_y = nullptr;
     const void* known_dots = nullptr;
@@ -287,6 +291,18 @@ ThreadTrial trial_for(const State& s, offset_t work)
     return both ? ThreadTrial::of_both() : ThreadTrial(true);
 }
 
+// Whole rows of several threads of a CPU, whose times may be measured.
+template <class State>
+void prepare_balance(State& s)
+{
+    if (s.limits.backend != Backend::cpu || s.choice.policy.kernel != Kernel::rows || s.work.point.empty() ||
+        !may_calibrate())
+        return;
+    const auto parts = static_cast<std::size_t>(s.work.point.size()) - 1;
+    s.balance = PartBalance(parts);
+    s.part_seconds.resize(parts);
+}
+
 std::string threads_text(const ThreadTrial& trial, int threads)
 {
     if (!trial.is_held()) return {};
@@ -315,7 +331,10 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
                                            .source = {},
                                            .work = {},
                                            .rows = {},
-                                           .vectors = {}});
+                                           .vectors = {},
+                                           .balance = {},
+                                           .part_seconds = {},
+                                           .cuts_before = {}});
     s->limits = limits_for<Sum>(ctx, work, options, reused);
     look(*s, reused, with_columns);
     require(!options.dots || s->features.row.rows == s->features.row.cols, [&] {
@@ -339,6 +358,7 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
     s->can_be_early = reused && cuda::has_dependent_launch(ctx);
     s->plain = s->limits.backend == Backend::cpu && s->choice.policy.kernel == Kernel::rows && s->features.row.rows > 0;
     s->trial = trial_for(*s, work);
+    prepare_balance(*s);
     return s;
 }
 
@@ -386,11 +406,31 @@ void run_once_more(State& s, const Vectors<V>& v)
     else run_state(s, v);
 }
 
-// A run of a plan, with its time where one thread and all are still compared.
+// A run in which every thread's time is measured, so that their parts take equally long.
+template <class State, class V>
+void run_and_balance(State& s, const Vectors<V>& v)
+{
+    s.work.part_seconds = s.part_seconds.data();
+    run_state(s, v);
+    s.work.part_seconds = nullptr;
+    const PartBalance::Step step = s.balance.note(s.part_seconds);
+    const std::span cuts(s.work.point.data(), static_cast<std::size_t>(s.work.point.size()));
+    if (step == PartBalance::Step::cut) {
+        s.cuts_before.assign(cuts.begin(), cuts.end());
+        const auto fresh =
+            cut_by_times(s.rows.row_begin, s.rows.rows, s.rows.nonzeros, cuts, s.balance.least_seconds());
+        std::copy(fresh.begin(), fresh.end(), cuts.begin());
+    }
+    if (step == PartBalance::Step::restore) std::copy(s.cuts_before.begin(), s.cuts_before.end(), cuts.begin());
+}
+
+// A run of a plan, with its time where one thread and all are still compared, or parts of threads.
 template <class State, class V>
 void run_in_trial(State& s, const Vectors<V>& v)
 {
-    if (v.alpha == V(0) || !s.trial.wants_time()) return run_once_more(s, v);
+    if (v.alpha == V(0)) return run_once_more(s, v);
+    if (!s.trial.wants_time())
+        return s.trial.by_all() && s.balance.wants_times() ? run_and_balance(s, v) : run_once_more(s, v);
     const double before = trace::now();
     run_once_more(s, v);
     s.trial.note(trace::now() - before);

@@ -119,6 +119,7 @@ struct Sell {
 template <class V, class M = V>
 struct Workspace {
     Buffer<prim::MergePoint> point;  // split: where each piece begins; rows: each thread's part
+    double* part_seconds = nullptr;  // rows on a CPU: how long each thread takes for its part; null: nobody asks
     Buffer<V> carry;                 // split: what each piece has of the row it could not finish
     Buffer<V> private_sums;          // kernels that scatter on the CPU: one y per thread
     Narrow narrow;

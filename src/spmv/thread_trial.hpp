@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One thread or all of them? What a parallel region costs depends on the machine, on what else it does, on whether two
 // threads share a core, and on whether the threads sleep between products. So a plan measures both in its first runs,
-// which are products like any other, and keeps the faster; from time to time it asks again. The kernels for which this
-// is done give the same bits on any number of threads.
+// which are products like any other, and keeps the faster; it asks again soon, and more and more seldom while the answer
+// stays: another program may have had one of the cores for all of a trial. The kernels for which this is done give the
+// same bits on any number of threads.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "tulle/api.hpp"
 
@@ -20,7 +22,7 @@ class ThreadTrial {
 public:
     // Runs of a turn before the other side has one; the first of them moves data between caches and does not count.
     static constexpr int runs_per_turn = 5, turns = 4, runs = runs_per_turn * turns;
-    static constexpr std::int64_t first_rest = 1000, longest_rest = 1'000'000;  // runs until both are tried again
+    static constexpr std::int64_t first_rest = 60, longest_rest = 1'000'000;  // runs until both are tried again
     // All threads must be this much faster than one, which nobody can hold up.
     static constexpr double gain_for_all = 1.02;
 
@@ -37,7 +39,7 @@ public:
     bool by_all() const { return all_; }
     bool is_open() const { return open_; }
     // Whether both are compared at all.
-    bool is_held() const { return open_ || next_rest_ > first_rest; }
+    bool is_held() const { return open_ || next_rest_ > 0; }
     // Asked once before every run: whether its time is wanted.
     bool wants_time()
     {
@@ -74,14 +76,16 @@ private:
     void settle()
     {
         all_ = median(seconds_of_[1]) * gain_for_all < median(seconds_of_[0]);
+        next_rest_ = all_ == answer_ ? std::min(longest_rest, 4 * next_rest_) : first_rest;
+        answer_ = all_;
         open_ = false;
         rest_ = next_rest_;
-        next_rest_ = std::min(longest_rest, 4 * next_rest_);
     }
 
     bool all_, open_ = false;
+    std::optional<bool> answer_;  // of the trial before
     int turn_ = 0, run_ = 0;
-    std::int64_t rest_ = std::numeric_limits<std::int64_t>::max(), next_rest_ = first_rest;
+    std::int64_t rest_ = std::numeric_limits<std::int64_t>::max(), next_rest_ = 0;
     std::array<Seconds, 2> seconds_of_{};
 };
 

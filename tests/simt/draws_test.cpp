@@ -73,7 +73,7 @@ std::set<std::string> names_of_all()
     return names;
 }
 
-TEST(Draws, SixNumbersOfCiInARowTakeEveryCaseUnderEachSanitizer)
+TEST(Draws, FifteenNumbersOfCiInARowTakeEveryCaseUnderEachSanitizer)
 {
     const std::set<std::string> all = [] {
         const WithSeed everything("1", "full");
@@ -81,11 +81,9 @@ TEST(Draws, SixNumbersOfCiInARowTakeEveryCaseUnderEachSanitizer)
     }();
     for (const unsigned first : {0u, 3u, 0xfedcba9u}) {
         std::map<std::string, std::set<std::string>> taken;
-        for (unsigned number = first; number < first + 6; ++number) {
+        for (unsigned number = first; number < first + 15; ++number) {
             const auto seeds = seeds_of_ci(number);
-            EXPECT_EQ(seeds.contains("sim-asan"), number % 2 == 0);
-            EXPECT_EQ(seeds.contains("sim-tsan"), number % 2 == 1);
-            EXPECT_EQ(seeds.size(), 2u) << "lines are counted, or ThreadSanitizer has another schedule";
+            EXPECT_EQ(seeds.contains("sim-tsan"), seeds.contains("sim-tsan-again"));
             for (const auto& [run, seed] : seeds) {
                 const WithSeed with(seed);
                 const auto some = names_of_all();
@@ -95,8 +93,16 @@ TEST(Draws, SixNumbersOfCiInARowTakeEveryCaseUnderEachSanitizer)
         }
         for (const char* run : {"sim-asan", "sim-tsan", "sim-tsan-again"})
             EXPECT_EQ(taken[run], all) << run << " from " << first;
+        EXPECT_TRUE(taken.contains("sim")) << "lines are counted";
     }
-    EXPECT_NE(seeds_of_ci(5), seeds_of_ci(7)) << "another number has others";
+}
+
+TEST(Draws, NumbersOfCiThatHaveTheSameBuildHaveOtherSeeds)
+{
+    std::map<std::string, std::set<std::string>> taken;
+    for (unsigned number = 0; number < 10; ++number)
+        for (const auto& [run, seed] : seeds_of_ci(number)) taken[run].insert(seed);
+    for (const char* run : {"sim-asan", "sim-tsan", "sim-tsan-again"}) EXPECT_EQ(taken[run].size(), 2u) << run;
 }
 
 TEST(Draws, CasesWithNothingInThemAreTakenAlways)

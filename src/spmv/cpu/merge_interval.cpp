@@ -29,9 +29,19 @@ struct Columns {
     }
 };
 
+// y = A x, y = alpha A x, y = alpha A x + beta y: in rows of a few nonzeros a product more is felt.
+enum class Scaling { none, alpha, alpha_and_beta };
+
+template <class V>
+Scaling scaling_of(const Vectors<V>& v)
+{
+    if (v.beta != V(0)) return Scaling::alpha_and_beta;
+    return v.alpha == V(1) ? Scaling::none : Scaling::alpha;
+}
+
 // Everything the loop needs is in local variables: what is written to y could change anything behind a reference, as
 // far as the compiler knows.
-template <int Sums, bool Beta, class V, class M, class C>
+template <int Sums, Scaling S, class V, class M, class C>
 V multiply_with(const CsrView<M>& a, const Columns<C> columns, prim::MergePoint from, prim::MergePoint to,
                 const Vectors<V>& v)
 {
@@ -45,8 +55,8 @@ V multiply_with(const CsrView<M>& a, const Columns<C> columns, prim::MergePoint 
     for (offset_t i = from.row; i < to.row; ++i) {
         const offset_t end = row_begin[i + 1];
         const V sum = dot<Sums>(value, col, k, end, columns.x_of(i, x));
-        if constexpr (Beta) y[i] = alpha * sum + beta * y[i];
-        else y[i] = alpha * sum;
+        if constexpr (S == Scaling::alpha_and_beta) y[i] = alpha * sum + beta * y[i];
+        else y[i] = S == Scaling::none ? sum : alpha * sum;
         k = end;
     }
     return k < to.nonzero ? dot<Sums>(value, col, k, to.nonzero, columns.x_of(to.row, x)) : V(0);
@@ -56,8 +66,12 @@ template <int Sums, class V, class M, class C>
 V multiply_sums(const CsrView<M>& a, const Columns<C>& columns, prim::MergePoint from, prim::MergePoint to,
                 const Vectors<V>& v)
 {
-    return v.beta == V(0) ? multiply_with<Sums, false>(a, columns, from, to, v)
-                          : multiply_with<Sums, true>(a, columns, from, to, v);
+    switch (scaling_of(v)) {
+    case Scaling::none: return multiply_with<Sums, Scaling::none>(a, columns, from, to, v);
+    case Scaling::alpha: return multiply_with<Sums, Scaling::alpha>(a, columns, from, to, v);
+    case Scaling::alpha_and_beta: break;
+    }
+    return multiply_with<Sums, Scaling::alpha_and_beta>(a, columns, from, to, v);
 }
 
 template <class V, class M, class C>

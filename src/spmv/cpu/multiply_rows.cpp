@@ -1,12 +1,14 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Row by row; each thread has rows with about as many nonzeros, and short rows count too.
+// Row by row; each thread has rows with about as many nonzeros, and short rows count too, until a plan has cut the rows
+// by measured times (part_balance.hpp).
 #include <algorithm>
 #include <vector>
 
 #include "prim/cpu/pieces.hpp"
 #include "spmv/cpu/checked_rows.hpp"
 #include "spmv/cpu/merge_interval.hpp"
+#include "tulle/trace.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {
@@ -79,9 +81,12 @@ void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Work
 {
     if (q.threads == 1) return multiply_alone(a, lanes, work.narrow, v);
     const prim::MergePoint* const point = work.point.empty() ? nullptr : work.point.data();
-    prim::each_thread(q, [&q, &a, &work, &v, lanes, point](int t) {
+    double* const seconds = work.part_seconds;
+    prim::each_thread(q, [&q, &a, &work, &v, lanes, point, seconds](int t) {
         const auto begin = [&](int part) { return point != nullptr ? point[part] : part_begin(q, a, part); };
+        const double before = seconds != nullptr ? trace::now() : 0;
         multiply_interval(a, work.narrow, begin(t), begin(t + 1), lanes, v);
+        if (seconds != nullptr) seconds[t] = trace::now() - before;
     });
 }
 
