@@ -125,7 +125,7 @@ struct TULLE_API CpuQueue {
     Place place() const { return {}; }
 };
 
-/// A stream of one GPU. Work is asynchronous: it is done when somebody waits for it.
+/// A stream of one GPU. Work is asynchronous: synchronize() waits for it.
 struct TULLE_API CudaQueue {
     /// @param device number of the GPU.
     /// @param stream must outlive the queue and all arrays made with it.
