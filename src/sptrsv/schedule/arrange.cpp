@@ -169,7 +169,8 @@ void arrange_tasks(const Context& ctx, const CudaQueue& q, const CpuQueue& host,
                                                     : tasks_from_host(ctx, q, host, known, options, s, packing);
     p.levels = p.tasks.levels;
     p.task_values = room_for<V>(q, p.tasks);
-    fill_zero(q, p.task_values.substitute.data(), p.task_values.substitute.size());  // of clusters alone it is written
+    fill_zero(q, p.task_values.substitute.data(),
+              p.task_values.substitute.size());  // of merged nodes alone it is written
     p.shared = s.execution_scope == ExecutionScope::device
                    ? make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.team)
                    : make_shared<V>(q, p.tasks.rows, s);
