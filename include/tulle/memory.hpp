@@ -141,7 +141,7 @@ struct TULLE_API CudaQueue {
 };
 
 /// Number of threads that pay off for so much work, one or all of the queue: starting a second one takes as long as
-/// thousands of entries, and teams of changing size take far longer (docs/design/spmv.md).
+/// thousands of entries, and OpenMP regions whose number of threads changes take far longer (docs/design/spmv.md).
 /// @param q the queue.
 /// @param work entries, rows or bytes touched.
 TULLE_API int threads_for(const CpuQueue& q, offset_t work);
