@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle-bench: how fast, beside others and beside what the machine allows. `tulle bench …` runs this program.
+// tulle-bench: speed, compared with other libraries and with the roofline of the machine. `tulle bench …` runs this
+// program.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -35,11 +36,12 @@ constexpr const char* examples =
     "  tulle-bench spmv --suite paper --backend cpu            the twelve twins against Eigen\n"
     "  tulle-bench spmv stencil7:100 A.mtx --policy all        every way we have\n"
     "  tulle-bench spmv --suite real --cold --json out.jsonl   figures for docs (tools/bench_table.py out.jsonl)\n"
-    "  tulle-bench sptrsv --suite triangles --backend cuda     triangular solves beside cuSPARSE SpSV; --rhs 32: SpSM\n"
+    "  tulle-bench sptrsv --suite triangles --backend cuda     triangular solves; baseline: cuSPARSE SpSV; --rhs 32: "
+    "SpSM\n"
     "  tulle-bench sptrsv twin:cant --policy ablation          what each idea is worth\n"
-    "  tulle-bench solve stencil7:64 --preconditioner ic0      systems beside Eigen's iterative solvers\n"
-    "  tulle-bench graph email-Enron.mtx --backend cpu         graph algorithms beside SuiteSparse:GraphBLAS\n"
-    "  tulle-bench partition --suite paper                     cutting into 8 parts beside one upload, and what each "
+    "  tulle-bench solve stencil7:64 --preconditioner ic0      systems; baseline: Eigen's iterative solvers\n"
+    "  tulle-bench graph email-Enron.mtx --backend cpu         graph algorithms; baseline: GraphBLAS\n"
+    "  tulle-bench partition --suite paper                     cutting into 8 parts and one upload, and what each "
     "part takes alone\n"
     "  tulle-bench roof                                        how fast this machine reads and copies memory\n";
 
@@ -118,7 +120,7 @@ void add_spmv(CLI::App& app, SpmvOptions& o)
         ->delimiter(',')
         ->capture_default_str();
     app.add_option("--policy", o.policies,
-                   "Policies beside the chosen one: all, split, rows, rows:8; once: the call without a plan")
+                   "Policies in addition to the chosen one: all, split, rows, rows:8; once: the call without a plan")
         ->delimiter(',');
     add_cold(app, o.wish);
 }
@@ -129,10 +131,11 @@ void add_sptrsv(CLI::App& app, SptrsvOptions& o)
              "triangles, paper, real, quick, or a file with one matrix a line");
     add_type(app, o);
     app.add_option("--against", o.against, "Baselines: eigen, mkl, cusparse")->delimiter(',')->capture_default_str();
-    app.add_option("--policy", o.policies,
-                   "Schemes beside the chosen one, by parts of their names: all; \"one block\"; by their lines: "
-                   "\"kernel=tasks warps=4\"; ablation: the fastest "
-                   "of the paper's, and of those with one idea more at a time");
+    app.add_option(
+        "--policy", o.policies,
+        "Policies in addition to the chosen one, by parts of their names: all; \"one block\"; by their lines: "
+        "\"kernel=tasks warps=4\"; ablation: the fastest "
+        "of the paper's, and of those with one idea more at a time");
     app.add_option("--rhs", o.right_hand_sides, "Right-hand sides, row-major")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
@@ -144,7 +147,7 @@ void add_solve(CLI::App& app, SolveOptions& o)
     add_race(app, o, "Files or generator sentences of square matrices; none: the suite quick");
     app.add_option("--against", o.against, "Baselines: eigen")->delimiter(',')->capture_default_str();
     app.add_option("--preconditioner", o.preconditioners,
-                   "Preconditioners beside the chosen one, as tulle solve has them")
+                   "Preconditioners in addition to the chosen one, as tulle solve has them")
         ->delimiter(',')
         ->capture_default_str();
     app.add_option("--tolerance", o.tolerance, "Residual over the norm of b")
@@ -175,9 +178,9 @@ void add_spgemm(CLI::App& app, SpgemmOptions& o)
                    "Baselines: plain (Gustavson's loop, unsorted, as SciPy has it), eigen, graphblas, mkl, cusparse")
         ->delimiter(',')
         ->capture_default_str();
-    app.add_option(
-           "--policy", o.policies,
-           "Policies beside the chosen one, by parts of their names: all; nsparse deltasparse; unsorted: C as it comes")
+    app.add_option("--policy", o.policies,
+                   "Policies in addition to the chosen one, by parts of their names: all; nsparse deltasparse; "
+                   "unsorted: C as it comes")
         ->delimiter(',');
     app.add_flag("--checked", o.checked, "Let ours validate its input inside the clock");
 }
@@ -188,9 +191,10 @@ void add_spmm(CLI::App& app, SpmmOptions& o)
     app.add_option("--type", o.type, "f64, f32, tf32, f16 or bf16; the last two with sums and C in f32")
         ->check(CLI::IsMember({"f64", "f32", "tf32", "f16", "bf16"}))
         ->capture_default_str();
-    app.add_option("--scale", o.scale,
-                   "f16 and bf16: powers of two of rows, taken back when C is written (tulle run spmm --scale), beside "
-                   "the same product without them: auto, rows; off: the matrix is divided by its largest value")
+    app.add_option(
+           "--scale", o.scale,
+           "f16 and bf16: powers of two of rows, taken back when C is written (tulle run spmm --scale), in addition to "
+           "the same product without them: auto, rows; off: the matrix is divided by its largest value")
         ->check(CLI::IsMember({"off", "auto", "rows"}))
         ->capture_default_str();
     app.add_option("--n", o.columns, "Columns of B")->delimiter(',')->check(CLI::PositiveNumber)->capture_default_str();
@@ -198,7 +202,7 @@ void add_spmm(CLI::App& app, SpmmOptions& o)
         ->delimiter(',')
         ->capture_default_str();
     app.add_option("--policy", o.policies,
-                   "Policies beside the chosen one, by parts of their names: all; rows; \"64, natural\"");
+                   "Policies in addition to the chosen one, by parts of their names: all; rows; \"64, natural\"");
     add_cold(app, o.wish);
 }
 
@@ -215,7 +219,8 @@ void add_sddmm(CLI::App& app, SddmmOptions& o)
     app.add_option("--against", o.against, "Baselines: plain (a loop, on the CPU), cusparse")
         ->delimiter(',')
         ->capture_default_str();
-    app.add_option("--policy", o.policies, "Policies beside the chosen one, by parts of their names: all; \"8 lanes\"");
+    app.add_option("--policy", o.policies,
+                   "Policies in addition to the chosen one, by parts of their names: all; \"8 lanes\"");
     add_cold(app, o.wish);
 }
 

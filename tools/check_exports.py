@@ -83,6 +83,13 @@ def hidden_in(text):
     return found
 
 
+def wrong_abi(api, cmake):
+    """The ABI namespace (api.hpp) has to name the version of the project (CMakeLists.txt), as the SOVERSION does: v0_1 for 0.1.x."""
+    name = re.search(r"#define TULLE_ABI (\w+)", api)[1]
+    wanted = "v{}_{}".format(*re.search(r"project\(tulle VERSION (\d+)\.(\d+)", cmake).groups())
+    return [] if name == wanted else [f"include/tulle/api.hpp: TULLE_ABI is {name}, the version asks for {wanted}"]
+
+
 def self_test():
     text = """
     namespace tulle::inline TULLE_ABI { namespace cuda { void inner(); }
@@ -100,6 +107,8 @@ def self_test():
     }"""
     found = [declaration for _, declaration in hidden_in(text)]
     assert [f.split("(")[0] for f in found] == ["int bad", "template <class V> V worse", "int h", "std::vector<int> data"], found
+    api = "#define TULLE_ABI v0_1"
+    assert not wrong_abi(api, "project(tulle VERSION 0.1.4") and wrong_abi(api, "project(tulle VERSION 0.2.0")
     print("check_exports: self-test passed")
 
 
@@ -109,8 +118,9 @@ def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
     headers = installed(root)
     bad = [f"{header}:{line}: {declaration};" for header in headers for line, declaration in hidden_in((root / header).read_text())]
-    print("\n".join(bad + [f"exports: {len(bad)} functions in {len(headers)} installed headers are hidden by a shared library"]))
-    sys.exit(1 if bad else 0)
+    abi = wrong_abi((root / "include/tulle/api.hpp").read_text(), (root / "CMakeLists.txt").read_text())
+    print("\n".join(abi + bad + [f"exports: {len(bad)} functions in {len(headers)} installed headers are hidden by a shared library"]))
+    sys.exit(1 if bad or abi else 0)
 
 
 if __name__ == "__main__":

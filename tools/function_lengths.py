@@ -27,7 +27,8 @@ def functions(text):
     for number, line in enumerate(lines):
         before = lines[number - 1] if number else ""
         if line.strip() == "{" and HEAD.search(before) and not NOT_FUNCTION.match(before):
-            end = next((k for k in range(number + 1, len(lines)) if lines[k].split("  //")[0] == line.replace("{", "}")), None)
+            close = re.compile(re.escape(line.replace("{", "}")) + r"[;),]*( +//.*)?$")  # of a lambda: };  });
+            end = next((k for k in range(number + 1, len(lines)) if close.match(lines[k])), None)
             if end:
                 found.append((number + 1, end - number - 1))
         elif ONE_LINE.match(line):
@@ -37,7 +38,8 @@ def functions(text):
 
 def self_test():
     text = "int one() { return 1; }\n\nint two(int a)\n{\n    if (a) {\n        a = 2;\n    }\n    return a;\n}\n\nstruct S\n{\n    int x;\n};\n"
-    good = functions(text) == [(1, 1), (4, 4)] and decile([1] * 9 + [20]) == 1 and decile([1] * 8 + [20] * 2) == 20
+    text += "void three()\n{\n    const auto add = [&](int b)\n    {\n        a += b;\n    };\n    add(1);\n}\n"
+    good = functions(text) == [(1, 1), (4, 4), (16, 5), (18, 1)] and decile([1] * 9 + [20]) == 1 and decile([1] * 8 + [20] * 2) == 20
     print("self-test: " + ("passed" if good else f"FAILED {functions(text)}"))
     return not good
 

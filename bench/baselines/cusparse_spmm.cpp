@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cuSPARSE: its algorithms for C = A B with CSR, and Blocked-ELL on tensor cores; rows of B and C contiguous. Matrices
 // are converted on the host before the clock runs; offsets are 32 bits wide, since cuSPARSE refuses 64-bit offsets
-// beside 32-bit columns. Numbers of 16 bits have sums and C in f32.
+// together with 32-bit columns. Numbers of 16 bits have sums and C in f32.
 #include <algorithm>
 #include <array>
 #include <memory>

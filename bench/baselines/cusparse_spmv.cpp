@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cuSPARSE: every format and algorithm it offers for y = A x, so that "the best of cuSPARSE" is what it says. Matrices
 // are converted on the host before the clock runs; offsets are 32 bits wide, since cuSPARSE refuses 64-bit offsets
-// beside 32-bit columns.
+// together with 32-bit columns.
 #include <array>
 #include <memory>
 

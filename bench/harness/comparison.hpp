@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What the races of all operations share: which matrices, which backends, entering contenders, timing those that are
-// right. `Options` is any with matrices, suite, backend, threads, json and quiet.
+// What the comparisons of all operations share: which matrices, which backends, entering contenders, timing those that
+// are right. `Options` is any with matrices, suite, backend, threads, json and quiet.
 #pragma once
 
 #include <algorithm>
@@ -86,7 +86,7 @@ inline double seconds_to_prepare(const Context& ctx, const Contender& contender,
     return trace::now() - begin;
 }
 
-// The first preparation has to load kernels and is not counted beside others: another one follows, unless it took very
+// The first preparation has to load kernels and is not compared with others: another one follows, unless it took very
 // long, and where that is soon done some more, because now and then a machine stops.
 inline constexpr int least_preparations = 5, most_preparations = 21;
 inline constexpr double very_long_preparation = 1, long_preparation = 0.03, enough_preparing = 0.1;  // seconds

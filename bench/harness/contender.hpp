@@ -14,10 +14,10 @@ namespace tulle::bench {
 
 enum class Role { ours, baseline, roofline };
 
-// What is worth telling of a preparation beside its time.
+// What is reported of a preparation in addition to its time.
 struct Prepared {
     std::string choice;             // our policy; the baseline's own words, if any
-    std::size_t bytes = 0;          // held beside the matrix
+    std::size_t bytes = 0;          // held in addition to the matrix
     std::size_t beside_result = 0;  // of that, what stays between runs and is not the result; 0 where nobody asks
 };
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // C = A A, for DeltaSPARSE's choices. The parts "symbolic" and "numeric" are the two phases with rows grouped or all
 // alike (plain), each with the features its decision sees: what the decision tree is learned from. The other parts are
-// whole calls without features, to set numbers by: "policy" (the methods beside each other), "dense_share" and
+// whole calls without features, to set numbers by: "policy" (the methods compared with each other), "dense_share" and
 // "count_sorted" (deltasparse with other thresholds, grouped), those two only where it makes a difference. C is freed
 // before the next call begins. Results are not checked here, but all must have the same number of nonzeros.
 #include <algorithm>

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle-bench graph: graph algorithms beside SuiteSparse:GraphBLAS.
+// tulle-bench graph: graph algorithms compared with SuiteSparse:GraphBLAS.
 #pragma once
 
 #include <string>

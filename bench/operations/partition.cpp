@@ -33,7 +33,7 @@ struct Row {
     offset_t nonzeros = 0;
     double upload = 0, cut = 0;                   // seconds
     double by_rows = 1, whole = 1, tolerant = 1;  // largest part over mean, in nonzeros
-    double halo = 0;                              // entries that travel beside those of a gather
+    double halo = 0;                              // entries exchanged, relative to those of a gather
     bool right = false;
     std::string kernels = {};                 // of the slowest part
     double alone = 0, predicted = 0;          // seconds: one device, a team by the model
@@ -191,7 +191,8 @@ void print_header(const PartitionOptions& o, const std::string& device)
 {
     fmt::print("\n{} parts on {}. Upload: one copy of the matrix from the host. Cut: cuts and local pointers. "
                "Imbalance by equal rows, by nonzeros between rows, and as cut by\n"
-               "default. Halo beside all of x for everybody. One: a product on the whole device; slowest: the slowest "
+               "default. Halo: entries exchanged, relative to sending all of x to every part. One: a product on the "
+               "whole device; slowest: the slowest "
                "part alone; fixed: the same in a deterministic team; paper: as MSREP\n"
                "has it (cuts to the nonzero, x replicated). x kernel = one / slowest; x model = one / predicted, for "
                "{} devices like this one with {} GB/s between them (assumed, 5 us a\n"

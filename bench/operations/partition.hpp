@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What cutting a matrix costs and gains, beside one upload of it; and what each part of a product takes alone.
+// What cutting a matrix costs and gains, compared with one upload of it; and what each part of a product takes alone.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle-bench sddmm: c = X Y^T at the positions of A, rows of X and Y contiguous, ours beside the baselines.
+// tulle-bench sddmm: c = X Y^T at the positions of A, rows of X and Y contiguous, compared with the baselines.
 #pragma once
 
 #include <string>
@@ -18,7 +18,8 @@ struct SddmmOptions {
     std::string type = "f32";                  // f64, f32, f16, bf16
     std::vector<index_t> columns = {32, 128};  // of X and Y
     std::vector<std::string> against = {"plain", "cusparse"};
-    std::vector<std::string> policies = {};  // beside the chosen one: those whose names contain one of these; all
+    std::vector<std::string> policies =
+        {};  // in addition to the chosen one: those whose names contain one of these; all
     Wish wish = {};
     std::string json = {};  // file of JSON lines; "-" is standard output
     bool quiet = false;

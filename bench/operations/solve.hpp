@@ -14,7 +14,7 @@ struct SolveOptions {
     std::string suite = {};
     std::string backend = "all";  // cpu, cuda, all
     std::vector<std::string> against = {"eigen"};
-    std::vector<std::string> preconditioners = {"jacobi"};  // beside the chosen one
+    std::vector<std::string> preconditioners = {"jacobi"};  // in addition to the chosen one
     double tolerance = 1e-8;
     std::string graphs = "auto";  // CUDA graphs: auto, never
     Wish wish = {};

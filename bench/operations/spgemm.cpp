@@ -107,7 +107,7 @@ std::vector<Multiplier> multipliers_for(SpgemmProblem<V>& problem, const SpgemmO
 
 Space space_of(const Context& ctx) { return ctx.backend() == Backend::cpu ? Space::host : Space::device; }
 
-// One of the two races: whole calls, or refills.
+// One of the two comparisons: whole calls, or numeric reuse.
 template <class V>
 class Comparison {
 public:

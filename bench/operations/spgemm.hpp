@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle-bench spgemm: C = A A, ours beside the baselines. Whole calls: the allocation of C and all temporaries is
+// tulle-bench spgemm: C = A A, compared with the baselines. Whole calls: the allocation of C and all temporaries is
 // inside the clock.
 #pragma once
 
@@ -17,7 +17,7 @@ struct SpgemmOptions {
     std::string backend = "all";  // cpu, cuda, all
     std::string type = "f64";     // f32, f64
     std::vector<std::string> against = {"eigen", "graphblas", "mkl", "cusparse"};
-    std::vector<std::string> policies = {};  // beside the chosen one, by parts of their names
+    std::vector<std::string> policies = {};  // in addition to the chosen one, by parts of their names
     bool checked = false;                    // let ours validate its input inside the clock; the baselines never do
     Wish wish = {};
     std::string json = {};  // file of JSON lines; "-" is standard output

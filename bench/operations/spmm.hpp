@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle-bench spmm: C = A B with a dense B, rows contiguous, ours beside the baselines.
+// tulle-bench spmm: C = A B with a dense B, rows contiguous, compared with the baselines.
 #pragma once
 
 #include <string>
@@ -19,7 +19,8 @@ struct SpmmOptions {
     std::string scale = "off";                 // f16, bf16: powers of two of rows: off, auto, rows
     std::vector<index_t> columns = {32, 128};  // of B
     std::vector<std::string> against = {"eigen", "mkl", "cusparse", "cublas"};
-    std::vector<std::string> policies = {};  // beside the chosen one: those whose names contain one of these; all
+    std::vector<std::string> policies =
+        {};  // in addition to the chosen one: those whose names contain one of these; all
     Wish wish = {};
     std::string json = {};  // file of JSON lines; "-" is standard output
     bool quiet = false;

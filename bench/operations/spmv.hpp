@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle-bench spmv: y = A x, ours beside the baselines.
+// tulle-bench spmv: y = A x, compared with the baselines.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct SpmvOptions {
     std::string type = "f64";     // f32, f64
     std::vector<std::string> against = {"plain", "eigen", "mkl", "cusparse"};
     std::vector<std::string> policies =
-        {};  // beside the chosen one: "all", "split", "rows", "rows:8"; "once": the call without a plan
+        {};  // in addition to the chosen one: "all", "split", "rows", "rows:8"; "once": the call without a plan
     Wish wish = {};
     std::string json = {};  // file of JSON lines; "-" is standard output
     bool quiet = false;

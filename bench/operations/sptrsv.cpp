@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // The story of one triangle: take it from a matrix, solve once in long double as the reference, let every contender
-// prepare (our analysis beside the baseline's), check each result, then time those that are right, in turn. A solve
+// prepare (our analysis and the baseline's), check each result, then time those that are right, in turn. A solve
 // includes whatever a caller pays every time.
 #include "bench/operations/sptrsv.hpp"
 

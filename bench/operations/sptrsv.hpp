@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// tulle-bench sptrsv: L x = b for the lower triangle of a matrix, ours beside the baselines.
+// tulle-bench sptrsv: L x = b for the lower triangle of a matrix, compared with the baselines.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct SptrsvOptions {
     std::string type = "f64";     // f32, f64
     std::vector<std::string> against = {"eigen", "mkl", "cusparse"};
     std::vector<std::string> policies =
-        {};  // beside the chosen one: parts of names of candidates, lines of schemes, "ablation"
+        {};  // in addition to the chosen one: parts of names of candidates, lines of schemes, "ablation"
     int right_hand_sides = 1;
     Wish wish = {};
     std::string json = {};  // file of JSON lines; "-" is standard output

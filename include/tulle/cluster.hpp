@@ -125,10 +125,10 @@ inline constexpr int lost_rank_exit_code = 5;
 /// rank that notices prints phase and rank on stderr and ends the job with lost_rank_exit_code.
 class TULLE_API Cluster {
 public:
+    /// On GPUs collective: ranks find out how messages can travel (transport()).
     /// @param transport how messages travel; tulle/mpi.hpp makes one.
     /// @param ctx where this rank works: all ranks on CPUs, or all on GPUs.
     /// @param options see ClusterOptions.
-    /// On GPUs collective: ranks find out how messages can travel (transport()).
     /// @throws ValueError if TULLE_MPI_DEADLINE is not a number, or TULLE_TRANSPORT names what cannot be used, with the
     /// reason.
     Cluster(std::unique_ptr<Transport> transport, const Context& ctx, const ClusterOptions& options = {});

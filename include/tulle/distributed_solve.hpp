@@ -153,7 +153,8 @@ public:
     static SolvePlan make(const DistCsr<V>& a, const SolveOptions& options = {},
                           const DenseView<const V>& near_null_space = {});
 
-    /// Solves A x = b. Bad numbers are reasons in the report, not exceptions, as for solve::Plan::solve().
+    /// Solves A x = b. A solve that does not converge is not an exception: the report has the reason, as for
+    /// solve::Plan::solve().
     /// @param b the local part.
     /// @param x the local part; must not overlap b.
     /// @return the same report on all ranks, but for its times.
@@ -177,8 +178,8 @@ private:
     detail::Pimpl<State> state_;
 };
 
-/// Solves A x = b once: SolvePlan with NewValues::never. A is square and distributed like its columns. Bad numbers are
-/// reasons in the report, not exceptions, as for solve::Plan::solve().
+/// Solves A x = b once: SolvePlan with NewValues::never. A is square and distributed like its columns. A solve that
+/// does not converge is not an exception: the report has the reason, as for solve::Plan::solve().
 /// @param a the matrix.
 /// @param b the local part.
 /// @param x the local part; must not overlap b.

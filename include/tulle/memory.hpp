@@ -125,7 +125,7 @@ struct TULLE_API CpuQueue {
     Place place() const { return {}; }
 };
 
-/// A stream of one GPU. Work is asynchronous: it is done when somebody waits for it.
+/// A stream of one GPU. Work is asynchronous: synchronize() waits for it.
 struct TULLE_API CudaQueue {
     /// @param device number of the GPU.
     /// @param stream must outlive the queue and all arrays made with it.
@@ -141,7 +141,7 @@ struct TULLE_API CudaQueue {
 };
 
 /// Number of threads that pay off for so much work, one or all of the queue: starting a second one takes as long as
-/// thousands of entries, and teams of changing size take far longer (docs/design/spmv.md).
+/// thousands of entries, and OpenMP regions whose number of threads changes take far longer (docs/design/spmv.md).
 /// @param q the queue.
 /// @param work entries, rows or bytes touched.
 TULLE_API int threads_for(const CpuQueue& q, offset_t work);

@@ -334,8 +334,8 @@ TULLE_API Choice choose(const Features& features, const Recipe& recipe);
 
 /// A solver prepared for one matrix.
 ///
-/// A plan keeps the view: the caller's arrays must stay in place while the plan is used. One thread at a time may use a
-/// plan.
+/// A plan keeps the view: the caller's arrays must stay in place while the plan is used. After their values have
+/// changed, call update_values(). One thread at a time may use a plan.
 /// @tparam V float or double.
 template <class V>
 class TULLE_API Plan {
@@ -356,16 +356,16 @@ public:
     static Plan make(const Context& ctx, const AnyCsr<V>& a, const Recipe& recipe = {},
                      const DenseView<const V>& near_null_space = {});
 
-    /// Solves A x = b; waits for the result. Bad numbers are reasons in the report, not exceptions: x is then as good
-    /// as it got.
+    /// Solves A x = b; waits for the result. A solve that does not converge, also because of NaN or overflow, is not an
+    /// exception: the report has the reason, and x is the best vector that was checked, after a limit the last one.
+    /// Where candidates() has several, a solve goes on with the next one after a failure, and later solves begin with
+    /// the one that converged.
     /// @param b rows() entries in the memory of the context.
     /// @param x rows() entries in the memory of the context; must not overlap b. Not read unless Recipe::guess.
     /// @param observe called from time to time; may be empty.
     /// @throws ShapeError if b or x has the wrong size.
     /// @throws ValueError if b and x overlap or are null, or if the last update_values() failed half-way; DeviceError
     /// if they are in other memory.
-    /// Where candidates() has several, a solve goes on with the next one after a failure, and later solves begin with
-    /// the one that converged.
     /// @throws OutOfMemory if another method had to be tried and its vectors do not fit.
     Report solve(std::span<const V> b, std::span<V> x, const Observer& observe = {});
 

@@ -34,8 +34,8 @@ namespace tulle::inline TULLE_ABI::solve {
 
 /// A solver prepared for a team and one matrix on the host.
 ///
-/// A plan keeps the view: the caller's arrays must stay in place while the plan is used. One thread at a time may use a
-/// plan.
+/// A plan keeps the view: the caller's arrays must stay in place while the plan is used. After their values have
+/// changed, call update_values(). One thread at a time may use a plan.
 /// @tparam V float or double.
 template <class V>
 class TULLE_API TeamPlan {
@@ -54,8 +54,8 @@ public:
     /// @throws OutOfMemory if a member cannot hold its part.
     static TeamPlan make(const Team& team, const AnyCsr<V>& a, const Recipe& recipe = {});
 
-    /// Solves A x = b with vectors on the host; waits. Bad numbers are reasons in the report, not exceptions, as for
-    /// Plan::solve().
+    /// Solves A x = b with vectors on the host; waits. A solve that does not converge is not an exception: the report
+    /// has the reason, as for Plan::solve().
     /// @param b rows() entries on the host.
     /// @param x rows() entries on the host; must not overlap b. Not read unless Recipe::guess.
     /// @param observe called after every iteration; may be empty.

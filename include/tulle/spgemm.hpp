@@ -57,7 +57,7 @@ struct Rules {
     Grouping grouping = Grouping::learned;  ///< whether rows are grouped
     /// Rows of C with more than this fraction of the columns, in 1/10000, get the dense accumulator: 7.60 % (section
     /// III.A of the paper). Fitted again on an H200, it stays: 0.972 of the best fraction tried for each matrix; 2, 5,
-    /// 15 and 30 % give 0.943, 0.969, 0.969, 0.969 (docs/design/spgemm.md).
+    /// 15 and 30 % give 0.943, 0.969, 0.969, 0.969 (docs/experiments/spgemm.md).
     int dense_share = 760;
     /// Longer rows are written in the order of the table and sorted by digits afterwards; up to this length every entry
     /// counts the smaller ones. The paper found its threshold by experiment and does not name it; on an H200 512 takes

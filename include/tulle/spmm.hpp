@@ -292,8 +292,8 @@ public:
     /// @throws OutOfMemory if the budget or the device does not allow what the plan keeps.
     static Plan make(const Context& ctx, const AnyCsr<V>& a, const Options& options = {});
 
-    /// C = alpha op(A) B + beta C. On a GPU the work is queued on the stream of the context and the call returns at
-    /// once.
+    /// C = alpha op(A) B + beta C. Allocates nothing. On a GPU the work is queued on the stream of the context and the
+    /// call returns at once.
     /// @param alpha 0: neither A nor B is read.
     /// @param b cols() rows, any number of columns, in the memory of the context.
     /// @param beta 0: C is not read.

@@ -87,7 +87,7 @@ struct Policy {
     int rows = 1;                    ///< rows of the largest node, at most 32; levels: at most 4096
     int limit = 0;  ///< of Merge::average and Merge::threshold; levels: entries of a thread's share, 0: the default
     bool reorder = false;                       ///< unknowns in the order in which they are solved
-    int team = 1;                               ///< tasks: warps that work on a task together, 1 or 4
+    int team = 1;                               ///< tasks: warps of the warp group that works on a task, 1 or 4
     int warps = 16;                             ///< warps on each multiprocessor
     int subwarps = 1;                           ///< groups: nodes that a warp works on concurrently
     int share_above = 0;                        ///< groups: mean row length above which lanes share a row; or unlimited
@@ -122,7 +122,7 @@ struct MergeEstimate {
     Merge merge = Merge::none;  ///< the merge
     int rows = 1;               ///< rows of the largest node
     index_t levels = 0;         ///< levels of the merged graph
-    offset_t tasks = 0;         ///< tasks of warps or warp groups, about
+    offset_t tasks = 0;         ///< estimated number of tasks of warps or warp groups
 };
 
 /// What the hardware and the caller allow.
@@ -147,9 +147,9 @@ struct Choice {
 
 /// Selects a policy. Pure: the same input gives the same choice.
 /// @param features statistics of the triangle.
-/// @param estimates at least that of the graph without merging.
+/// @param estimates on a GPU at least that of the graph without merging; on a CPU those of merges to be considered.
 /// @param limits what the hardware and the caller allow.
-/// @throws ValueError if `estimates` is empty.
+/// @throws ValueError if `estimates` is empty and Limits::backend is a GPU.
 TULLE_API Choice choose(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& limits);
 
 /// Names of the ten features, as models use them.
@@ -162,19 +162,20 @@ TULLE_API double feature(const Features& features, std::string_view name);
 /// (docs/design/sptrsv.md).
 TULLE_API double predict_seconds(const Features& features, const MergeEstimate& estimate, int team);
 
-/// Measures how long threads of this process wait for each other now, with everything else that runs, in seconds; takes
-/// less than two milliseconds.
+/// Measures the synchronisation latency in seconds: how long threads of this process wait for each other now, under the
+/// present load of the machine. Takes less than two milliseconds.
 TULLE_API double measure_sync_latency(int threads);
 
-/// Whether merging consecutive rows could pay off: rows mostly need their neighbours.
+/// Whether merging consecutive rows could pay off: rows mostly depend on their neighbours.
 TULLE_API bool favours_neighbours(const Features& features);
 
-/// Whether so many solves could gain what finding nodes on the host costs.
+/// Whether `expected_calls` solves could gain what finding critical-path nodes on the host costs.
 TULLE_API bool clusters_pay(const Features& features, double expected_calls);
-/// Whether so many solves could gain what finding chains on the GPU costs.
+/// Whether `expected_calls` solves could gain what finding chains on the GPU costs.
 TULLE_API bool chains_pay(double expected_calls);
 
-/// Whether so many solves could gain what finding nodes on the host costs, compared with a plan made on the GPU alone.
+/// Whether `expected_calls` solves could gain what finding nodes on the host costs, compared with a plan made on the
+/// GPU alone.
 /// @param features statistics of the triangle.
 /// @param levels levels of that plan.
 /// @param seconds predicted for a solve with that plan.
@@ -196,10 +197,11 @@ TULLE_API bool fits(const Policy& policy, index_t rows, std::size_t value_bytes,
 
 /// Warps that fit into a block with the registers they need.
 /// @param team warps that work on a task together.
-/// @param clusters whether nodes of several rows are solved.
-constexpr int most_warps_in_block(int team, bool clusters) { return !clusters ? 16 : team == 1 ? 8 : 12; }
+/// @param merged whether nodes of several rows are solved.
+constexpr int most_warps_in_block(int team, bool merged) { return !merged ? 16 : team == 1 ? 8 : 12; }
 
-/// The most levels that a GPU should find by itself; with more, the host finds them and lays out tasks as fast.
+/// The largest number of levels with which the levels should be found on the GPU; with more, the host finds them and
+/// lays out tasks as fast.
 TULLE_API index_t most_levels_there(index_t rows, offset_t nonzeros);
 
 /// Whether levels are so wide that finding nodes on the host takes much longer than finding chains on the GPU.
@@ -219,7 +221,7 @@ TULLE_API void check_policy(const Policy& policy, const Limits& limits);
 /// Whether a policy can work with these limits.
 TULLE_API bool works(const Policy& policy, const Limits& limits);
 
-/// A policy as text: "tasks, critical clusters of up to 32 rows, 16 warps".
+/// A policy as text: "tasks, critical-path nodes of up to 32 rows, 8 warps in warp groups of 4".
 TULLE_API std::string to_text(const Policy& policy);
 /// A line that parse_policy() reads back: "kernel=tasks merge=critical rows=32 team=4 warps=8"; defaults are left out.
 TULLE_API std::string to_line(const Policy& policy);
@@ -242,7 +244,7 @@ struct CostEstimate {
     double total(double calls) const { return prepare + calls * solve; }
 };
 
-/// Where a triangle on the host is solved soonest.
+/// The backend on which a triangle in host memory is solved in the shortest time.
 struct Placement {
     Backend backend = Backend::cpu;  ///< the decision
     CostEstimate cpu;                ///< cost on the CPU
@@ -268,7 +270,7 @@ struct Work {
 TULLE_API Placement place(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& cpu,
                           const Limits& gpu, const Work& work);
 
-/// The most that merging could gain on a GPU: where that is not enough, nodes need not be looked for.
+/// Estimates for the best conceivable merge. If place() prefers the CPU even with these, nodes need not be computed.
 TULLE_API std::vector<MergeEstimate> best_estimates(const Features& features);
 
 /// A matrix in any format that SpTRSV takes.
@@ -387,11 +389,11 @@ private:
 
 /// A context and the reason for it.
 struct Best {
-    Context ctx;          ///< where the triangle is solved soonest
+    Context ctx;          ///< the context to make the plan in
     Placement placement;  ///< the costs and the reason
 };
-/// Where a triangle on the host is solved soonest, Options::expected_calls times; the CPU without a usable GPU. The
-/// triangle is analysed again by Plan::make().
+/// The context in which Options::expected_calls solves with a triangle in host memory, its analysis included, take the
+/// shortest time; the CPU without a usable GPU. The triangle is analysed again by Plan::make().
 /// @code
 /// const auto [ctx, placement] = tulle::sptrsv::best_context<double>(L.view());                // L on the host
 /// const auto there = to_device(ctx, L.view());
@@ -432,8 +434,8 @@ TULLE_API std::vector<Trial> try_policies(const Context& ctx, const AnyView<V>& 
 
 /// Rows in each level, the first level first.
 struct LevelWidths {
-    std::vector<offset_t> alone;      ///< each row alone
-    std::vector<offset_t> clustered;  ///< in critical-path nodes of up to 32 rows
+    std::vector<offset_t> alone;      ///< without merging
+    std::vector<offset_t> clustered;  ///< with critical-path nodes (Merge::critical) of up to 32 rows
 };
 /// The level sets of a triangle; the result is on the host, and the call waits.
 /// @throws ShapeError as Plan::make().

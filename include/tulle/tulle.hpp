@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// All of tulle in one include, except tulle/trace.hpp.
+/// All of tulle in one include, except tulle/trace.hpp, and tulle/mpi.hpp and tulle/ptscotch.hpp, which need MPI.
 
 /// @mainpage
 /// tulle: sparse linear algebra on CPUs and GPUs.
@@ -13,16 +13,20 @@
 /// - y = alpha op(A) x + beta y: tulle::spmv::multiply(), tulle::spmv::Plan, tulle::spmv::TeamPlan
 /// - C = alpha op(A) B + beta C, B and C dense: tulle::spmm::multiply(), tulle::spmm::Plan, tulle::spmm::TeamPlan
 /// - C = op(A) op(B): tulle::spgemm::multiply(), tulle::spgemm::Plan, tulle::spgemm::TeamPlan
-/// - c = alpha (X Y^T) at the positions of A + beta c, and sparse attention: tulle::sddmm::multiply(),
-/// tulle::sddmm::Plan
-/// - semirings, masks and graph algorithms: graph.hpp; element-wise operations, parts, reductions, sparse vectors:
-///   graph_ops.hpp
 /// - op(T) x = alpha b: tulle::sptrsv::solve(), tulle::sptrsv::Plan
+/// - c = alpha (X Y^T) at the positions of A + beta c, and sparse attention: tulle::sddmm::multiply(),
+///   tulle::sddmm::Plan
+/// - A x = b: tulle::solve::Plan, tulle::solve::TeamPlan
 /// - Incomplete factorisations: tulle::factor::Plan
 /// - Algebraic multigrid: tulle::amg::Plan
+/// - Semirings, masks and graph algorithms: graph.hpp; element-wise operations, parts, reductions, sparse vectors:
+///   graph_ops.hpp
 /// - Several processes: distributed.hpp, distributed_solve.hpp, repartition.hpp, cluster.hpp; with MPI: mpi.hpp,
 ///   ptscotch.hpp
 /// - Plans of all operations can be moved, not copied; a plan that was moved from can only be destroyed or assigned to
+/// - Threads: functions may be called from several threads at once, also with copies of one context, as long as no
+/// array
+///   that one of them writes is used by another. One thread at a time may use a plan, a Team or an object of tulle::mpi
 /// - Exceptions: error.hpp; times of phases: trace.hpp; version.hpp
 #pragma once
 

@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What plans for one device and for teams do with their arguments: look whether they are sound and fit, and turn a
-// matrix that is to be transposed.
+// What plans for one device and for teams do with their arguments: check them, and transpose the
+// matrix where that is asked for.
 #pragma once
 
 #include <utility>
@@ -40,7 +40,7 @@ using matrix::type_name;
 
 // A transposed, by rows: entries by their columns, stably.
 template <class V>
-Csr<V> turn(const Context& ctx, const CsrView<V>& a, Buffer<offset_t>& source)
+Csr<V> transpose_rows(const Context& ctx, const CsrView<V>& a, Buffer<offset_t>& source)
 {
     return ctx.run([&](const auto& q) {
         matrix::Groups by_col = matrix::group(q, a.col, a.nonzeros, a.cols);

@@ -74,7 +74,7 @@ void look(State& s)
     require<ValueError>(s.options.math == Math::exact || s.features.value_bytes != 8,
                         "tf32 is for float, not for double");
     if (s.options.checked) check_matrix(s.ctx, s.a);
-    if (s.transposed()) s.copy = turn(s.ctx, s.a, s.source);
+    if (s.transposed()) s.copy = transpose_rows(s.ctx, s.a, s.source);
     const auto rows = s.rows();
     require_row_scale<std::remove_cvref_t<decltype(*rows.value)>>(s.options.row_scale, rows.rows);
     s.scale = inspect_row_scale(s.ctx, s.options.row_scale);

@@ -374,7 +374,7 @@ CacheKey key_of(const Context& ctx, AnalysisState& known, std::string_view type)
 Selection select(const Context& ctx, const Options& options, const Limits& limits, std::string_view type,
                  AnalysisState& known);
 
-// Pure. Several right-hand sides on a GPU: rows alone, or nodes of one of the estimates by teams.
+// Pure. Several right-hand sides on a GPU: rows alone, or nodes of one of the estimates by warp groups.
 Choice choose_many(const Features& features, const std::vector<MergeEstimate>& estimates, const Limits& limits,
                    index_t sides);
 

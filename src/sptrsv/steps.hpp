@@ -90,29 +90,29 @@ ThreadPlan plan_threads(const CpuQueue& host, const Pattern& t, const Graph& gra
 //
 // The work of the GPU kernel `tasks`, laid out so that warps read it in the order they need it.
 //
-// A task is up to 32 rows that a team of warps solves. Lane l of each warp works on row l % width; all lanes of the
-// team that work on a row share its entries. Entries that are likely to be there are taken first, in steps of one for
-// each lane of the team. What comes last is kept apart, so that little is left to do when it arrives:
+// A task is up to 32 rows that a warp or a warp group solves. Lane l of each warp works on row l % width; all lanes
+// that work on a row share its entries. Entries whose unknowns are likely to be known come first, in steps of one for
+// each lane. Entries whose unknowns are known last are stored separately, so that little is left to do when they
+// arrive:
 //
 //   rows alone        up to four late entries of each row, in one more step of the first warp; no sum over lanes
 //                     follows them
-//   clusters          rows that need each other: with S the cluster's own entries and F those of late columns, up to 32
-//                     for each warp, all
-//                     divided by the diagonal, x = (I + S)^-1 (b - E x_early) - (I + S)^-1 F x_late; both matrices are
-//                     formed once per set of values
+//   merged nodes      rows that need each other: with S the node's own entries and F those of late columns, up to 32
+//                     for each warp, all divided by the diagonal, x = (I + S)^-1 (b - E x_early) - (I + S)^-1 F x_late;
+//                     both matrices are formed once per set of values
 
 inline constexpr int most_team = 4;        // warps
-inline constexpr int most_late = 4;        // late entries of a row that is not in a cluster
-inline constexpr index_t late_levels = 2;  // parents of a cluster so close below it are late
+inline constexpr int most_late = 4;        // late entries of a row that is not in a merged node
+inline constexpr index_t late_levels = 2;  // parents of a merged node so close below it are late
 
 struct Task {
-    offset_t step;       // first of its entries, in units of 32
-    offset_t dense;      // clusters: where its matrices begin: width x width, then width x late, column after column
-    index_t first;       // its rows are first … first + rows - 1 in the order of tasks
-    index_t late_first;  // clusters: where its late columns begin
-    index_t steps;       // of early entries, a unit for each warp of the team in each
+    offset_t step;   // first of its entries, in units of 32
+    offset_t dense;  // merged nodes: where its matrices begin: width x width, then width x late, column after column
+    index_t first;   // its rows are first … first + rows - 1 in the order of tasks
+    index_t late_first;        // merged nodes: where its late columns begin
+    index_t steps;             // of early entries, a unit for each warp of the warp group in each
     std::uint8_t rows, width;  // width: rows rounded up to a power of two
-    std::uint8_t late;         // clusters: late columns; else late entries a row
+    std::uint8_t late;         // merged nodes: late columns; else late entries a row
     std::uint8_t cluster;      // 1 if its rows may need each other
 };
 static_assert(sizeof(Task) == 32);
@@ -130,7 +130,7 @@ constexpr offset_t dense_of(const Task& task)
 // without reordering, their row in the triangle.
 struct Tasks {
     index_t rows = 0, levels = 0;
-    int team = 1;  // warps that work on a task together
+    int team = 1;  // warps of the warp group that works on a task
     bool reversed = false, reordered = true;
     offset_t dense_size = 0;
     Buffer<Task> task;
@@ -138,9 +138,9 @@ struct Tasks {
     Buffer<offset_t> diagonal;  // source of its diagonal; empty for a unit diagonal
     Buffer<index_t> col;        // of each lane in each step; -1: nothing
     Buffer<offset_t> source;    // of the entry's value
-    Buffer<index_t> late_col;   // clusters
+    Buffer<index_t> late_col;   // merged nodes
     Buffer<offset_t> dense_at,
-        dense_source;              // entries inside clusters and of late columns: where they go, where they come from
+        dense_source;  // entries inside merged nodes and of late columns: where they go, where they come from
     Buffer<offset_t> dense_first;  // of each task, and the end
 
     std::size_t bytes() const
@@ -150,15 +150,15 @@ struct Tasks {
     }
 };
 
-// How tasks are to be made: `resident` teams work at the same time, and levels with fewer rows are not packed tighter
-// than that.
+// How tasks are to be made: `resident` warp groups work at the same time, and levels with fewer rows are not packed
+// tighter than that.
 struct Packing {
     bool reorder = false;
     int team = 1;
     offset_t resident = 1;
 };
 
-// What is known of tasks before there are any.
+// Tasks without any array yet: rows, levels and how they will be packed.
 inline Tasks no_tasks_yet(const Pattern& t, index_t levels, const Packing& packing)
 {
     Tasks tasks;
@@ -170,10 +170,10 @@ inline Tasks no_tasks_yet(const Pattern& t, index_t levels, const Packing& packi
     return tasks;
 }
 
-// What a node is packed with: clusters of up to 2, 4, … 32 rows, then rows alone that a team takes 1, 2, … 32 of at
-// once.
+// What a node is packed with: merged nodes of up to 2, 4, … 32 rows, then rows alone that a warp group takes 1, 2, … 32
+// of at once.
 inline constexpr int cluster_kinds = 5, node_kinds = 11;
-inline constexpr offset_t entries_per_lane = 2;  // of a row alone, while the team's lanes last
+inline constexpr offset_t entries_per_lane = 2;  // of a row alone, while the warp group's lanes last
 
 constexpr int logarithm_from(offset_t n)  // of power_of_two_from(n)
 {
@@ -191,9 +191,9 @@ constexpr int kind_of(index_t rows, offset_t entries, int team)
     return cluster_kinds + (log < 5 ? log : 5);
 }
 
-// Nodes of one kind and level share a task if they begin in the same stretch of so many rows. Clusters share one only
-// where the level has more rows in clusters than there are teams; a stretch leaves room for the rows of its last
-// cluster.
+// Nodes of one kind and level share a task if they begin in the same interval of so many rows. Merged nodes share one
+// only where the level has more rows in merged nodes than there are warp groups; an interval leaves room for the rows
+// of its last merged node.
 constexpr index_t stretch_of(int kind, offset_t rows_in_clusters, offset_t resident)
 {
     if (kind >= cluster_kinds) return index_t{1} << (kind - cluster_kinds);
@@ -204,7 +204,7 @@ constexpr index_t stretch_of(int kind, offset_t rows_in_clusters, offset_t resid
 // How much the arrays of all tasks hold.
 struct TaskSizes {
     offset_t units = 0;  // of 32 entries
-    index_t late = 0;    // late columns of clusters
+    index_t late = 0;    // late columns of merged nodes
     offset_t dense_entries = 0;
 };
 
@@ -239,11 +239,11 @@ struct TaskLayout {
     TaskSizes sizes;
     Buffer<index_t> order;         // rows of the triangle in the order of tasks
     Buffer<index_t> place, level;  // of each row of the triangle: where it stands in that order; the level of its node
-    Buffer<index_t> apart;  // of each row in that order: of a cluster's, entries not early of the task's rows before
-                            // it; of a row alone, those it keeps apart itself
+    Buffer<index_t> apart;  // of each row in that order: of a merged node's, entries not early of the task's rows
+                            // before it; of a row alone, those it keeps apart itself
     Buffer<index_t> task_level;
-    Buffer<index_t>
-        late;  // late columns of each task as columns of the triangle, ascending; room for 32 for each warp of its team
+    Buffer<index_t> late;  // late columns of each task as columns of the triangle, ascending; room for 32 for each warp
+                           // of its warp group
 };
 TaskLayout lay_out_tasks(const CudaQueue& q, const Pattern& there, const LevelAnalysis& swept, bool chains,
                          index_t levels, const Packing& packing);
@@ -293,8 +293,8 @@ struct RowValues {
     std::size_t bytes() const { return value.bytes() + reciprocal.bytes(); }
 };
 
-// The numbers that go with Tasks. A cluster whose inverse would lose accuracy keeps its entries instead, and is solved
-// by substitution.
+// The numbers that go with Tasks. A merged node whose inverse would lose accuracy keeps its entries instead, and is
+// solved by substitution.
 template <class V>
 struct TaskValues {
     Buffer<V> value, reciprocal, dense;
@@ -303,7 +303,7 @@ struct TaskValues {
 };
 
 // The largest row sum of |(I + S)^-1| |I + S| that an inverse may have: it bounds how much larger errors may get than
-// by substitution. No cluster has so little that 0 would allow its inverse.
+// by substitution. No merged node has so little that 0 would allow its inverse.
 inline constexpr double most_growth = 1000;
 constexpr double growth_allowed(Accuracy accuracy) { return accuracy == Accuracy::substitution ? 0 : most_growth; }
 
@@ -356,7 +356,7 @@ struct SolveScratch {
     Buffer<V> unknown;
     Buffer<TicketState> turns;       // one; of solve_sides for each bundle, whose faults are with the first
     offset_t half = 0;               // unknowns of one half; of a block, where they are in shared memory
-    int takers = 0;                  // warps or teams (of a bundle) that take tickets; the same for all solves
+    int takers = 0;                  // warps or warp groups (of a bundle) that take tickets; the same for all solves
     unsigned spin_limit = 1u << 25;  // polls until a wait gives up: some ten seconds
     ExecutionScope execution_scope = ExecutionScope::device;
     int blocks = 1;  // of the cluster
@@ -364,7 +364,7 @@ struct SolveScratch {
     std::size_t bytes() const { return unknown.bytes() + turns.bytes(); }
 };
 
-// `warps` on each multiprocessor, in teams that are dealt out to bundles; or on those of one block or cluster.
+// `warps` on each multiprocessor, in warp groups that are dealt out to bundles; or on those of one block or cluster.
 template <class V>
 SolveScratch<V> make_shared(const CudaQueue& q, offset_t unknowns, offset_t tasks, int warps, int team,
                             int bundles = 1);
@@ -375,8 +375,8 @@ template <class V>
 void solve_tasks(const CudaQueue& q, const Tasks& tasks, const TaskValues<V>& values, const SolveScratch<V>& shared,
                  const RhsView<V>& sides);
 
-// Clusters whose residual could be larger than so many units of roundoff times |b| + |T| |x| in a trial (x = 1 and x
-// random; where one of them loses digits, b = 1 and b random) are solved by substitution from then on. value: the
+// Merged nodes whose residual could be larger than so many units of roundoff times |b| + |T| |x| in a trial (x = 1 and
+// x random; where one of them loses digits, b = 1 and b random) are solved by substitution from then on. value: the
 // caller's.
 inline constexpr double most_trial_error = 32;  // 7e-15 in double
 template <class V>
@@ -390,7 +390,8 @@ template <class V>
 void solve_many(const CudaQueue& q, const Rows& rows, const RowValues<V>& values, const SolveScratch<V>& shared,
                 const RhsView<V>& sides);
 
-// Many right-hand sides with the tasks of teams: up to four bundles of eight sides, which are solved independently.
+// Many right-hand sides with the tasks of warp groups: up to four bundles of eight sides, which are solved
+// independently.
 inline constexpr int bundle_sides = 8;
 constexpr bool takes_bundles(const Policy& s)
 {

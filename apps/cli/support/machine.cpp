@@ -94,7 +94,7 @@ double sum(const double* data, offset_t n, int threads)
 
 }  // namespace
 
-Machine look_around()
+Machine inspect_machine()
 {
     Machine here;
     here.cpu = cpu_model();

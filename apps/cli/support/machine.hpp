@@ -23,7 +23,7 @@ struct Machine {
     int numa_nodes = 1;
 };
 
-Machine look_around();
+Machine inspect_machine();
 
 // An array of the host. std::vector alone does not look at what is available: a system that overcommits ends the
 // program later, when the array is filled.

@@ -371,7 +371,7 @@ TeamPlan<V, C> TeamPlan<V, C>::make(const Team& team, const AnyCsr<V>& given, co
                                               .crew = partition::ThreadPool(team.size(), partition::nodes_of(team))});
     for (int m = 0; m < team.size(); ++m)
         s->members.push_back({.ctx = team[m], .borrows = team[m].backend() == Backend::cpu});
-    if (s->transposed()) s->copy = turn(host, a, s->source);
+    if (s->transposed()) s->copy = transpose_rows(host, a, s->source);
     require_row_scale<V>(options.product.row_scale, s->rows().rows);
     s->scale = inspect_row_scale(host, options.product.row_scale);
     const bool deterministic = partition::is_deterministic(team);

@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Merging in one pass over the entries each, levels with it. Section 4.3 of the paper, and Merge::critical, which is
-// ours: a row joins the cluster of the parent that finishes last if no other cluster finishes as late. A cluster's
-// level is fixed by its first row, because those that join need, beside the cluster itself, only lower levels; so the
+// ours: a row joins the node of the parent that finishes last if no other node finishes as late. A node's
+// level is fixed by its first row, because those that join need, beside the node itself, only lower levels; so the
 // merged graph has no cycle. Merge::chains lets a row join only behind the last one, and only the first row that needs
 // that one: who joins then depends on the rows a row needs alone, not on all rows before it.
 #include "sptrsv/analysis.hpp"

@@ -16,29 +16,29 @@ namespace tulle::inline TULLE_ABI::sptrsv {
 namespace {
 
 template <class T>
-Buffer<T> take_up(const CpuQueue&, Buffer<T>& host)
+Buffer<T> move_to_queue(const CpuQueue&, Buffer<T>& host)
 {
     return std::move(host);
 }
 template <class T>
-Buffer<T> take_up(const CudaQueue& q, Buffer<T>& host)
+Buffer<T> move_to_queue(const CudaQueue& q, Buffer<T>& host)
 {
     return to_queue(q, host.data(), host.size());
 }
 
 template <class Queue>
-Rows take_up(const Queue& q, Rows host)
+Rows move_to_queue(const Queue& q, Rows host)
 {
     return {host.rows,
-            take_up(q, host.row),
-            take_up(q, host.begin),
-            take_up(q, host.col),
-            take_up(q, host.source),
-            take_up(q, host.diagonal)};
+            move_to_queue(q, host.row),
+            move_to_queue(q, host.begin),
+            move_to_queue(q, host.col),
+            move_to_queue(q, host.source),
+            move_to_queue(q, host.diagonal)};
 }
 
 template <class Queue>
-Tasks take_up(const Queue& q, Tasks host)
+Tasks move_to_queue(const Queue& q, Tasks host)
 {
     return {host.rows,
             host.levels,
@@ -46,29 +46,29 @@ Tasks take_up(const Queue& q, Tasks host)
             host.reversed,
             host.reordered,
             host.dense_size,
-            take_up(q, host.task),
-            take_up(q, host.row),
-            take_up(q, host.diagonal),
-            take_up(q, host.col),
-            take_up(q, host.source),
-            take_up(q, host.late_col),
-            take_up(q, host.dense_at),
-            take_up(q, host.dense_source),
-            take_up(q, host.dense_first)};
+            move_to_queue(q, host.task),
+            move_to_queue(q, host.row),
+            move_to_queue(q, host.diagonal),
+            move_to_queue(q, host.col),
+            move_to_queue(q, host.source),
+            move_to_queue(q, host.late_col),
+            move_to_queue(q, host.dense_at),
+            move_to_queue(q, host.dense_source),
+            move_to_queue(q, host.dense_first)};
 }
 
 template <class Queue>
-Groups take_up(const Queue& q, Groups host)
+Groups move_to_queue(const Queue& q, Groups host)
 {
     return {host.subwarps,
             host.share_above,
             host.warps_per_block,
             host.blocks,
             host.by_ticket,
-            take_up(q, host.node_begin),
-            take_up(q, host.node),
-            take_up(q, host.list),
-            take_up(q, host.list_begin),
+            move_to_queue(q, host.node_begin),
+            move_to_queue(q, host.node),
+            move_to_queue(q, host.list),
+            move_to_queue(q, host.list_begin),
             std::move(host.segments)};
 }
 
@@ -133,7 +133,7 @@ Triangle upload_triangle(const Queue& q, const Pattern& t, const Sources& source
     const Graph made = found ? Graph{} : merge(host, t, s.merge, s.rows, s.limit);
     const Graph& merged = found ? *found : made;
     if (options.analysis == Analysis::host || !can_take_nodes(t.rows, merged.levels))
-        return take_up(q, make_tasks(host, t, sources_on_host(ctx, known), merged, packing));
+        return move_to_queue(q, make_tasks(host, t, sources_on_host(ctx, known), merged, packing));
     const auto write = [&](const auto& there) {
         const LevelAnalysis nodes = upload_nodes(q, host, merged);
         return write_tasks(q, lay_out_tasks(q, there, nodes, !merged.size.empty(), merged.levels, packing), there);
@@ -169,7 +169,8 @@ void arrange_tasks(const Context& ctx, const CudaQueue& q, const CpuQueue& host,
                                                     : tasks_from_host(ctx, q, host, known, options, s, packing);
     p.levels = p.tasks.levels;
     p.task_values = room_for<V>(q, p.tasks);
-    fill_zero(q, p.task_values.substitute.data(), p.task_values.substitute.size());  // of clusters alone it is written
+    fill_zero(q, p.task_values.substitute.data(),
+              p.task_values.substitute.size());  // of merged nodes alone it is written
     p.shared = s.execution_scope == ExecutionScope::device
                    ? make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.team)
                    : make_shared<V>(q, p.tasks.rows, s);
@@ -188,8 +189,8 @@ void arrange_groups(const Context& ctx, const CudaQueue& q, const CpuQueue& host
                             .col = to_queue(host, rows.col.data(), rows.col.size())};
     const Graph merged = merge(host, reordered, s.merge, s.rows, s.limit);
     p.levels = merged.levels;
-    p.groups = take_up(q, make_groups(host, rows, merged, s, multiprocessors(q)));
-    p.rows = take_up(q, std::move(rows));
+    p.groups = move_to_queue(q, make_groups(host, rows, merged, s, multiprocessors(q)));
+    p.rows = move_to_queue(q, std::move(rows));
     p.row_values = room_for<V>(q, p.rows);
     p.flags = make_flags<V>(q, p.rows.rows, p.groups);
 }
@@ -206,8 +207,8 @@ SolveScratch<V> make_bundles(const CudaQueue& q, const Tasks& tasks, const Polic
 template <class V>
 void arrange_many(const Context& ctx, const CudaQueue& q, const CpuQueue& host, AnalysisState& known, Prepared<V>& p)
 {
-    p.many = take_up(q, make_rows(host, pattern_on_host(ctx, known), sources_on_host(ctx, known),
-                                  rows_by_level(host, levels_on_host(ctx, known)).data(), Unknowns::by_place));
+    p.many = move_to_queue(q, make_rows(host, pattern_on_host(ctx, known), sources_on_host(ctx, known),
+                                        rows_by_level(host, levels_on_host(ctx, known)).data(), Unknowns::by_place));
     p.many_values = room_for<V>(q, p.many);
     p.many_shared = make_shared<V>(q, offset_t{p.many.rows} * sides_at_once, p.many.rows, many_warps, 1);
 }

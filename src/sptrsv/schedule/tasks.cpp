@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From the graph to tasks: nodes in the order of their levels and kinds are packed into warps (pack), each task is
 // measured (measure), the sizes are added up (place), and every task is written to its place (write). Entries inside
-// clusters and of late columns stand as they are stored, early ones by the level they come from.
+// merged nodes and of late columns stand as they are stored, early ones by the level they come from.
 #include "sptrsv/steps.hpp"
 
 #include <algorithm>
@@ -122,7 +122,7 @@ Pack look_at(const Source& s, const Packs& packs, index_t p)
     return pack;
 }
 
-// The columns a cluster waits for last: those closest below it, the highest levels first. Kept from measuring to
+// The columns a merged node waits for last: those closest below it, the highest levels first. Kept from measuring to
 // writing.
 struct LateColumns {
     std::array<index_t, lanes * most_team> col;
@@ -172,7 +172,8 @@ private:
     std::size_t count_ = 0;
 };
 
-// The column of a cluster's matrices that an entry belongs to, or -1: an early one. Of a row alone, 0 for a late entry.
+// The column of a merged node's matrices that an entry belongs to, or -1: an early one. Of a row alone, 0 for a late
+// entry.
 index_t column_apart(const Source& s, const Pack& pack, const LateColumns& late, index_t col)
 {
     const index_t level = s.level.data()[col];
@@ -233,7 +234,7 @@ struct Measured {
     offset_t dense_entries = 0;
 };
 
-// Entries of each row of a cluster that belong to its matrices, and the columns it waits for last: one pass, and a
+// Entries of each row of a merged node that belong to its matrices, and the columns it waits for last: one pass, and a
 // second one only where there are more of those columns than room.
 LateColumns measure_cluster(const Source& s, const Pack& pack, std::array<offset_t, most_rows>& dense)
 {

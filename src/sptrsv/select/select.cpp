@@ -25,9 +25,9 @@ namespace {
 constexpr double start = 4e-6;         // a launch, and the first and last task
 constexpr double row_level = 0.50e-6;  // rows alone: a hop, a sum over lanes
 constexpr double row_task = 1.5e-9;
-constexpr double team_level = 0.57e-6;  // a cluster by four warps
+constexpr double team_level = 0.57e-6;  // a merged node by four warps
 constexpr double team_task = 5.5e-9;
-constexpr double warp_level = 1.1e-6;         // a cluster by one warp …
+constexpr double warp_level = 1.1e-6;         // a merged node by one warp …
 constexpr double warp_level_entry = 0.03e-6;  // … and for each entry of a mean row, because it takes them alone
 constexpr double warp_task = 2.5e-9;
 constexpr double shallow = 20;  // tasks in a level, below which few warps are enough: fewer disturb each other less
@@ -39,16 +39,16 @@ constexpr double narrow_entry =
     6e-9;  // … where levels are narrow, so that there are few nodes: half of it measured; now and then threads stop
 constexpr double narrow_start = 0.35e-3;
 constexpr double cluster_gain =
-    0.2;  // of a solve, that clusters of the host save beside chains or rows alone: 0 to 0.4 on eight wide graphs …
+    0.2;  // of a solve, that merged nodes of the host save beside chains or rows alone: 0 to 0.4 on eight wide graphs …
           // … measured, 0 to 0.6 on seven narrow ones by the model below
 constexpr double cluster_rows = 32;
 constexpr double chain_level = 2e-6;  // of the analysis, that chains cost beside rows alone, for each level
 
-// Many right-hand sides, up to 32 at once: rows alone fitted to solves of 18 triangles on an H200; tasks of teams
+// Many right-hand sides, up to 32 at once: rows alone fitted to solves of 18 triangles on an H200; tasks of warp groups
 // predicted (docs/design/sptrsv.md, "Many right-hand sides").
 constexpr double many_level = 0.57e-6;
 constexpr double many_entry = 3e-12;     // for each side: 256 bytes of an entry's 32 come from the L2
-constexpr double bundle_level = 1.1e-6;  // a cluster by four warps for eight sides
+constexpr double bundle_level = 1.1e-6;  // a merged node by four warps for eight sides
 constexpr double bundle_task = 10e-9;    // for each eight sides
 constexpr int bundle_warps = 8;          // on a multiprocessor: registers allow no more
 
@@ -60,7 +60,7 @@ constexpr double cluster_level = 0.35e-6;
 constexpr double cluster_block_bandwidth = 62.5e9;  // … and into each of a cluster
 constexpr double entry_bytes = 12;
 constexpr double dense_bytes =
-    16;  // of a cluster's matrices, for each pair of its rows: its own and as many late columns
+    16;  // of a merged node's matrices, for each pair of its rows: its own and as many late columns
 constexpr std::size_t static_shared =
     13 * 1024;  // of a block's shared memory is not for unknowns: sums of its threads, tickets
 
@@ -136,14 +136,14 @@ std::vector<Policy> schemes_for(const Features& f, const MergeEstimate& o, const
     return all;
 }
 
-// Tasks of a bundle: nodes share them where a level has more rows than 32 for each of the bundle's teams.
+// Tasks of a bundle: nodes share them where a level has more rows than 32 for each of the bundle's warp groups.
 double tasks_of_bundle(const Features& f, const MergeEstimate& o, int bundles, const Limits& limits)
 {
     const int teams = limits.multiprocessors * bundle_warps / (most_team * bundles);
     return std::min(static_cast<double>(o.tasks), static_cast<double>(o.levels) * teams + f.rows / cluster_rows);
 }
 
-// So many right-hand sides at once with an estimate's nodes: by teams where rows were merged.
+// So many right-hand sides at once with an estimate's nodes: by warp groups where rows were merged.
 double predict_many(const Features& f, const MergeEstimate& o, index_t sides, const Limits& limits)
 {
     const auto levels = static_cast<double>(o.levels);
@@ -339,7 +339,7 @@ bool has_wide_levels(const Features& f)
 
 bool host_merge_pays(const Features& f, index_t levels, double seconds, double expected_calls)
 {
-    const double most_gain = 1 - f.levels / cluster_rows / std::max<index_t>(1, levels);  // no cluster is longer
+    const double most_gain = 1 - f.levels / cluster_rows / std::max<index_t>(1, levels);  // no merged node is longer
     const bool wide = has_wide_levels(f);
     const double costs =
         (wide ? cluster_start : narrow_start) + static_cast<double>(f.nonzeros) * (wide ? cluster_entry : narrow_entry);

@@ -112,7 +112,7 @@ std::string page_with(const Json& data)
 void report(const Session& session, const ReportOptions& options)
 {
     check_writable(options.to);
-    const Machine here = look_around();
+    const Machine here = inspect_machine();
     const double bandwidth = [&] {
         const Activity work(session.console, "measuring memory");
         return read_bandwidth(session.host(), std::size_t{options.run ? 512u : 128u} << 20);

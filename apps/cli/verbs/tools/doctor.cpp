@@ -163,7 +163,7 @@ Json to_json(const Machine& here, const std::vector<GpuInfo>& gpus, const std::v
 
 void doctor(const Session& session, const DoctorOptions& options)
 {
-    const Machine here = look_around();
+    const Machine here = inspect_machine();
     const std::vector<GpuInfo> gpus = cuda_devices();
     const std::vector<Unused> unused = what_is_not_used(here);
     double bandwidth = 0;

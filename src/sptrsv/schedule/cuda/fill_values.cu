@@ -1,11 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Values to where rows and tasks want them, and the clusters' matrices: (I + S)^-1 in place of S, and its product with
-// F in place of F.
+// Values to where rows and tasks want them, and the merged nodes' matrices: (I + S)^-1 in place of S, and its product
+// with F in place of F.
 //
 // A lane solves one column of the inverse by substitution, in registers: all of S is gone through, since to look for
 // its entries takes longer than to multiply with zeros, which changes no bit of a sum of finite numbers; an inverse
-// with others is not used. The growth of a cluster, the largest row sum of
+// with others is not used. The growth of a merged node, the largest row sum of
 // |(I + S)^-1| |I + S|, bounds how much less accurate the inverse is; where it is too large, S and F stay as they are
 // (docs/design/sptrsv.md). What is written is written once: a solve reads as much.
 #include "base/math.hpp"
@@ -247,7 +247,7 @@ __device__ void fill_late(const V* inverse, const V* f, bool keep, int lane, int
     }
 }
 
-// The matrices of one warp, or of a team that shares them, in shared memory.
+// The matrices of one warp, or of a warp group that shares them, in shared memory.
 template <class V>
 struct Matrices {
     V *columns, *inverse;  // columns: of each warp
@@ -255,7 +255,7 @@ struct Matrices {
     int* keep;
 };
 
-// All warps of a team have come this far.
+// All warps of a warp group have come this far.
 template <int Team>
 __device__ void meet()
 {
@@ -278,7 +278,7 @@ __device__ void fill_block(V limit, const Matrices<V>& m, int lane, V* block, in
     __syncwarp(whole_warp);
 }
 
-// One task, by one of its team's warps.
+// One task, by one of the warps of its group.
 template <int Team, int Width, class V>
 __device__ void fill_cluster(const Entries<V>& entries, const Task& task, V limit, const Matrices<V>& m, int lane,
                              int member, V* block, index_t* substitute)
@@ -304,10 +304,10 @@ __device__ void fill_cluster(const Entries<V>& entries, const Task& task, V limi
         fill_late<Width>(m.inverse, m.columns, *m.keep != 0, lane, columns, block + Width * (Width + first));
 }
 
-// A team of as many warps as solve it for each task: together they gather S, into the first one's shared memory, and 32
-// late columns into that of each other; then the first inverts. Tasks that are no clusters are passed over.
-//   grid: one team per task
-//   shared memory: a matrix of 32 x 33 for each warp and each team, 64 numbers a warp
+// As many warps for each task as solve it: together they gather S, into the first one's shared memory, and 32
+// late columns into that of each other; then the first inverts. Tasks that are no merged nodes are passed over.
+//   grid: one warp group per task
+//   shared memory: a matrix of 32 x 33 for each warp and each warp group, 64 numbers a warp
 //   dense: every number written once
 template <int Team, class V>
 __global__ void __launch_bounds__(invert_warps<Team>* lanes, invert_blocks<Team>)
@@ -323,7 +323,7 @@ __global__ void __launch_bounds__(invert_warps<Team>* lanes, invert_blocks<Team>
     const int lane = static_cast<int>(threadIdx.x) % lanes, warp = static_cast<int>(threadIdx.x) / lanes,
               team = warp / Team, member = warp % Team;
     const offset_t t = offset_t{blockIdx.x} * (warps / Team) + team;
-    if (t >= n || tasks[t].cluster == 0) return;  // the whole team
+    if (t >= n || tasks[t].cluster == 0) return;  // the whole warp group
     const Task task = tasks[t];
     const Matrices<V> m{columns_of_warp + warp * matrix, inverse_of_team + team * matrix, scale_of_warp + warp * lanes,
                         box_of_warp + warp * lanes, keep_of_team + team};

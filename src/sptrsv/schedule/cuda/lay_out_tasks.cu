@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(threads)
     row[at] = i;
 }
 
-// Where the rows of each level and kind begin; where those of a level begin, and where its clusters end, which come
+// Where the rows of each level and kind begin; where those of a level begin, and where its merged nodes end, which come
 // first.
 struct Bounds {
     index_t *of_group, *of_level, *clusters_end;
@@ -365,7 +365,7 @@ __device__ void write_late(const Scratch& scratch, int lane, int count, index_t*
     }
 }
 
-// Late columns of a cluster; entries of each row that are not early, in its lane. Returns how many columns.
+// Late columns of a merged node; entries of each row that are not early, in its lane. Returns how many columns.
 __device__ int measure_cluster(const Measuring& m, const Pack& pack, int lane, const Scratch& scratch, index_t* late,
                                int& apart)
 {

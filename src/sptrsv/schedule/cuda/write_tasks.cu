@@ -83,7 +83,8 @@ __device__ int find_late(const index_t* late, int count, index_t wanted)
     return low < count && late[low] == wanted ? low : -1;
 }
 
-// The column of the cluster's matrices an entry belongs to, or -1: an early one. Of a row alone: 0 for a late entry.
+// The column of the merged node's matrices an entry belongs to, or -1: an early one. Of a row alone: 0 for a late
+// entry.
 __device__ index_t column_apart(const Writing& w, const Writer& r, index_t col, index_t level)
 {
     if (r.task.cluster == 0) return level == r.level - 1 ? 0 : -1;
@@ -129,7 +130,7 @@ __device__ void leave_empty(const Writing& w, const Writer& r, int lane, int fir
     for (int e = kept; e < lanes / r.task.width; ++e) put_nothing(w, kept_place(w, r, lane, e));
 }
 
-// The e-th of those apart: of a cluster's, or of a row alone.
+// The e-th of those apart: of a merged node's, or of a row alone.
 __device__ void write_apart(const Writing& w, const Writer& r, int i, offset_t e, offset_t k, offset_t shift,
                             index_t column)
 {
@@ -139,8 +140,8 @@ __device__ void write_apart(const Writing& w, const Writer& r, int i, offset_t e
 }
 
 // f(first, row, entry, column, level) for the entries of a list, all lanes together: lane l has entry first + l of it;
-// column is that of the cluster's matrices, -1 for an early entry, -2 where a lane has none. keeps: this lane's row, if
-// it is alone, keeps its late entries apart.
+// column is that of the merged node's matrices, -1 for an early entry, -2 where a lane has none. keeps: this lane's
+// row, if it is alone, keeps its late entries apart.
 template <class T, class F>
 __device__ void each_entry(const Writing& w, const Writer& r, const EntryList<T>& list, int lane, bool keeps, F&& f)
 {
@@ -201,8 +202,8 @@ __device__ void write_ranked(const Writing& w, const Writer& r, const EntryList<
     }
 }
 
-// All entries of rows i … i + n - 1. dense: of a cluster, where those apart begin. Ranked: early ones by level, else as
-// they are stored.
+// All entries of rows i … i + n - 1. dense: of a merged node, where those apart begin. Ranked: early ones by level,
+// else as they are stored.
 template <bool Ranked>
 __device__ void write_rows(const Writing& w, const Writer& r, const EntryList<offset_t>& all, int lane, int i, int n,
                            bool keeps, offset_t dense, const Early& early)

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Many right-hand sides with merged rows: a team of four warps takes a task for eight sides at once, and what a task's
+// Many right-hand sides with merged rows: a warp group takes a task for eight sides at once, and what a task's
 // matrices hold is read once for all eight. 32 sides are four bundles that need nothing of each other: each has tickets
 // and unknowns of its own, and all of them work side by side on other multiprocessors. Order of additions: fixed by the
 // tasks; the same bits every time.
@@ -25,7 +25,7 @@ struct alignas(16) SideValues {
     V of[bundle_sides];
 };
 
-// Where a thread stands, and the team's shared memory.
+// Where a thread stands, and the warp group's shared memory.
 template <class V>
 struct Member {
     int lane, warp, side;
@@ -225,7 +225,8 @@ __device__ void substitute_rows(const V* matrix, int width, const Member<V>& me,
     for (int k = 0; k < results; ++k) x[k] = me.solved[me.row(k)].of[me.side];
 }
 
-// A cluster: with the inverse before the late columns arrive and their product after, or by substitution at the end.
+// A merged node: with the inverse before the late columns arrive and their product after, or by substitution at the
+// end.
 template <class V>
 __device__ void solve_cluster(const TasksView<V>& view, const Task& task, const Waits<V, GlobalUnknowns<V>>& waits,
                               bool by_substitution, const Member<V>& me, V (&x)[results])
@@ -271,7 +272,7 @@ __device__ void solve_task(const TasksView<V>& view, const SharedView<V>& shared
     }
 }
 
-//   grid: teams of each bundle in turn, as many as in all launches of a plan
+//   grid: warp groups of each bundle in turn, as many as in all launches of a plan
 //   x: every row of every side written once
 //   shared memory: 26 KB of doubles
 template <class V>

@@ -1,9 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Our own kernel: warps, or teams of four, take tasks by ticket; what a task needs last is kept apart, so that between
-// the arrival of the last number and the departure of the result lie a few multiplications. Order of additions: fixed
-// by the tasks; the same bits every time, and in every execution_scope: the whole GPU, one block, or one cluster of
-// blocks, which differ in who takes tasks and where unknowns live.
+// Our own kernel: warps, or warp groups of four, take tasks by ticket; what a task needs last is kept apart, so that
+// between the arrival of the last number and the departure of the result lie a few multiplications. Order of additions:
+// fixed by the tasks; the same bits every time, and in every execution_scope: the whole GPU, one block, or one cluster
+// of blocks, which differ in who takes tasks and where unknowns live.
 #include <algorithm>
 
 #include "base/math.hpp"
@@ -15,11 +15,11 @@ namespace {
 
 constexpr int steps_at_once = 4;
 
-// Where a thread stands in its team, and the team's shared memory: a number for each thread in each part.
+// Where a thread stands in its warp group, and the warp group's shared memory: a number for each thread in each part.
 template <class V>
 struct Member {
     int lane, warp;
-    int barrier;  // of the team; 0: that of the block
+    int barrier;  // of the warp group; 0: that of the block
     V *vector, *sums, *totals;
 };
 
@@ -58,7 +58,7 @@ __device__ V sum_of_row(V sum, int width)
     return sum;
 }
 
-// … and over the warps of the team, in their order.
+// … and over the warps of the warp group, in their order.
 template <int Team, class V>
 __device__ V sum_of_team(V sum, const Member<V>& me, V* box)
 {
@@ -120,8 +120,8 @@ __device__ V solve_alone(const TasksView<V>& view, const Task& task, const Waits
     return subtract(sum, late.value, word);
 }
 
-// A cluster: with the inverse before the late columns arrive and their product after, or by substitution at the end.
-// Every warp takes its share of the columns of both matrices.
+// A merged node: with the inverse before the late columns arrive and their product after, or by substitution at the
+// end. Every warp takes its share of the columns of both matrices.
 template <int Team, class V, class Unknowns>
 __device__ V solve_cluster(const TasksView<V>& view, const Task& task, const Waits<V, Unknowns>& waits,
                            bool by_substitution, const Member<V>& me, V sum)
@@ -201,12 +201,12 @@ __device__ auto shared_unknowns(Word<V>* words, int shift)
     else return ClusterUnknowns<V>{words, shift};
 }
 
-// Registers decide: a warp alone holds two matrices of a cluster.
+// Registers decide: a warp alone holds two matrices of a merged node.
 template <ExecutionScope R, int Team, bool Clusters>
 constexpr int most_threads = R == ExecutionScope::device ? threads_per_block
                                                          : lanes* most_warps_in_block(Team, Clusters);
 
-//   grid: the whole GPU: any number of teams, the same for all launches of a plan; else one block or cluster
+//   grid: the whole GPU: any number of warp groups, the same for all launches of a plan; else one block or cluster
 //   x: every row written once
 //   shared memory: three numbers a thread; with one block or cluster also the unknowns
 template <ExecutionScope R, int Team, bool Clusters, class V>

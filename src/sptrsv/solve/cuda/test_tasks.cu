@@ -1,7 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Trials: a cluster whose inverse loses digits where numbers of their size cancel gets its entries back
-// (docs/design/sptrsv.md, accuracy). A warp looks at one cluster; sums are added up in a fixed order.
+// Trials: a merged node whose inverse loses digits where numbers of their size cancel gets its entries back
+// (docs/design/sptrsv.md, accuracy). A warp looks at one merged node; sums are added up in a fixed order.
 #include "base/hash.hpp"
 #include "base/math.hpp"
 #include "prim/reduce.hpp"
@@ -48,7 +48,7 @@ struct TestView {
     }
 };
 
-// Entries of a cluster's matrices stand row after row: the first of row i or of a later one.
+// Entries of a merged node's matrices stand row after row: the first of row i or of a later one.
 template <class V>
 __device__ offset_t first_of_row(const TestView<V>& view, const Task& task, offset_t begin, offset_t end, int i)
 {
@@ -81,7 +81,7 @@ __device__ V times_x(V value, V x, V& size)
     return product;
 }
 
-// entry(column, value): for each of the cluster's own entries in row `lane`, without the diagonal.
+// entry(column, value): for each of the merged node's own entries in row `lane`, without the diagonal.
 template <class V, class Entry>
 __device__ void for_entries(const TestView<V>& view, const Task& task, offset_t number, int lane, Entry&& entry)
 {
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(test_warps* lanes) multiply_tasks_kernel(TestV
 
 //   grid: one warp per task
 //   shared memory: a number for each thread
-//   dense, substitute: of a cluster, read by its warp alone
+//   dense, substitute: of a merged node, read by its warp alone
 template <class V>
 __global__ void __launch_bounds__(test_warps* lanes) test_clusters_kernel(TestView<V> view)
 {

@@ -95,8 +95,8 @@ LaunchShape shape_of(const SolveScratch<V>& s, int team)
     return {s.blocks, s.takers * team / s.blocks * lanes, static_cast<std::size_t>(s.half) * sizeof(V), s.blocks};
 }
 
-// All threads of a team have come this far, and see what the others wrote to shared memory. Barrier 0: the team is the
-// whole block; else one of several, which have a number each.
+// All threads of a warp group have come this far, and see what the others wrote to shared memory. Barrier 0: the warp
+// group is the whole block; else one of several, which have a number each.
 template <int Team>
 __device__ void meet(int barrier)
 {
@@ -105,14 +105,14 @@ __device__ void meet(int barrier)
     else named_barrier_sync(barrier, Team * lanes);
 }
 
-// A team's way through the tickets. Every team takes one beyond the last task, so a launch uses tasks + takers tickets,
-// whoever takes how many: the count never has to be reset, and tells which half of the unknowns this launch uses, also
-// when it is replayed from a graph. The next ticket is taken while the present task is worked on.
+// A warp group's way through the tickets. Every warp group takes one beyond the last task, so a launch uses tasks +
+// takers tickets, whoever takes how many: the count never has to be reset, and tells which half of the unknowns this
+// launch uses, also when it is replayed from a graph. The next ticket is taken while the present task is worked on.
 template <int Team>
 class Tickets {
 public:
     // counter: where all who take tickets find it. of_a_launch: 0 if it starts anew with every launch. box: in shared
-    // memory, for teams of several warps.
+    // memory, for warp groups.
     __device__ Tickets(unsigned long long* counter, unsigned long long of_a_launch, bool leader, int barrier,
                        unsigned long long* box)
         : counter_(counter),
