@@ -1,9 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of rows that take threads equally long. Rows and nonzeros are counted alike when a plan is made, but what one of
-// them costs depends on where its x lies and on how well the end of a row is foreseen. So a plan measures its threads
-// in some of its runs, cuts the rows anew by these times, and keeps the cuts that were faster; more and more seldom it
-// measures again, as another program may have had one of the cores. Rows have the same bits in every part.
+// Parts of rows that take threads equally long. Rows and nonzeros are counted alike when a plan is made, but what one
+// of them costs depends on where its x lies and on how well the end of a row is foreseen. So a plan measures its
+// threads in some of its runs, cuts the rows anew by these times, and keeps the cuts that were faster; more and more
+// seldom it measures again, as another program may have had one of the cores. Rows have the same bits in every part.
 #pragma once
 
 #include <algorithm>

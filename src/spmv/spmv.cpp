@@ -62,12 +62,13 @@ struct Plan<V, M>::State {
     PartBalance balance;                  // of the threads' parts in work.point
     std::vector<double> part_seconds;
     std::vector<prim::MergePoint> cuts_before;
-    const void* known_x = nullptr;        // vectors already found to be in the right memory
+    const void* known_x = nullptr;  // vectors already found to be in the right memory
     const void* known_y = nullptr;
     const void* known_dots = nullptr;
     bool settled = false;  // a kernel has run since the plan's own arrays were written
     bool can_be_early = false;
     bool plain = false;  // a CPU multiplies rows: nothing else need be looked at in a run by one thread
+    bool alone = false;  // … and all runs are by one
 
     bool transposed() const { return options.op == Op::transpose; }
 };
@@ -160,6 +161,22 @@ template <class V, class M>
 void run_stream(const CpuQueue&, const CsrView<M>&, const Stream<V>&, const Vectors<V>&)
 {}
 
+// Offsets of 32 bits for the row kernel of a CPU, where those of 64 are much of what a product reads and would fill a
+// cache of a core.
+template <class M>
+Narrow short_offsets_of(const CpuQueue& q, const CsrView<M>& a)
+{
+    constexpr index_t many_rows = 65536;
+    constexpr offset_t short_mean = 16;
+    const bool pays = a.rows >= many_rows && a.nonzeros <= short_mean * a.rows && a.nonzeros <= max_index;
+    return pays ? make_short_offsets(q, a) : Narrow{};
+}
+template <class M>
+Narrow short_offsets_of(const CudaQueue&, const CsrView<M>&)
+{
+    return {};
+}
+
 // … and the one in which only a CPU has a choice.
 template <class V, class M>
 void run_split(const CudaQueue& q, const CsrView<M>& a, int, const Workspace<V, M>& work, const Vectors<V>& v)
@@ -191,6 +208,7 @@ void prepare(State& s)
         if (p.kernel == Kernel::rows && s.features.reused) s.work.point = make_parts(q, rows_of(s));
         if (p.kernel == Kernel::groups) s.work.groups = make_groups(q, rows_of(s));
         if (p.narrow) s.work.narrow = make_narrow(q, rows_of(s));
+        else if (p.kernel == Kernel::rows && s.features.reused) s.work.narrow = short_offsets_of(q, rows_of(s));
         if (p.kernel == Kernel::sell) s.work.sell = make_sell(q, rows_of(s), p.sort, s.features.row.padded);
         if (p.kernel == Kernel::stream) s.work.stream = stream_of<Sum>(q, rows_of(s), s.features.row.longest);
         if (scatters(p, s.transposed())) s.work.private_sums = make_private_sums<Sum>(q, s.features.row.rows);
@@ -212,6 +230,14 @@ void require_vectors(State& s, std::span<const V> x, std::span<V> y)
         are_apart(x, y), [] { return std::string("x and y overlap"); }, "give y memory of its own");
     require_placed(s.ctx, x.data(), x.size(), s.known_x, "x");
     require_placed(s.ctx, y.data(), y.size(), s.known_y, "y");
+}
+
+// What require_vectors() asks on a CPU, without its messages: a product of some nanoseconds notices them.
+template <class V>
+bool are_usable(const RowFeatures& op, std::span<const V> x, std::span<V> y)
+{
+    return std::ssize(x) == op.cols && std::ssize(y) == op.rows && x.data() != nullptr && y.data() != nullptr &&
+           are_apart(x, y);
 }
 
 template <class Queue, class State, class V>
@@ -358,6 +384,7 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
     s->can_be_early = reused && cuda::has_dependent_launch(ctx);
     s->plain = s->limits.backend == Backend::cpu && s->choice.policy.kernel == Kernel::rows && s->features.row.rows > 0;
     s->trial = trial_for(*s, work);
+    s->alone = s->plain && s->limits.threads == 1;
     prepare_balance(*s);
     return s;
 }
@@ -466,8 +493,11 @@ template <class V, class M>
 void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y) const
 {
     State& s = *state_;
+    const Vectors<V> v{alpha, x.data(), beta, y.data()};
+    if (s.alone && alpha != V(0) && are_usable(s.features.row, x, y))
+        return multiply_alone(s.rows, s.choice.policy.lanes, s.work.narrow, v);
     require_vectors(s, x, y);
-    run_in_trial(s, Vectors<V>{alpha, x.data(), beta, y.data()});
+    run_in_trial(s, v);
 }
 
 template <class V, class M>

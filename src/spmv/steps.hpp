@@ -47,7 +47,7 @@ constexpr V scaled(V alpha, V sum, V beta, const V* y)
 
 // ---- what kernels need beside the matrix, made with the plan ----
 
-struct Narrow {  // rows: columns of 16 bits, offsets of 32
+struct Narrow {  // rows: columns of 16 bits, offsets of 32; on a CPU of many rows the offsets alone
     Buffer<std::int32_t> row_begin;
     Buffer<std::uint16_t> col;  // from the first column of the row, or from zero where base is empty
     Buffer<index_t> base;
@@ -195,6 +195,9 @@ template <class M>
 Narrow make_narrow(const CpuQueue& q, const CsrView<M>& a);
 template <class M>
 Narrow make_narrow(const CudaQueue& q, const CsrView<M>& a);
+// The offsets alone; they must fit.
+template <class M>
+Narrow make_short_offsets(const CpuQueue& q, const CsrView<M>& a);
 // Where the part of each thread begins; nothing on a GPU, or for one thread.
 template <class M>
 Buffer<prim::MergePoint> make_parts(const CpuQueue& q, const CsrView<M>& a);

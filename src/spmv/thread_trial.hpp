@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One thread or all of them? What a parallel region costs depends on the machine, on what else it does, on whether two
 // threads share a core, and on whether the threads sleep between products. So a plan measures both in its first runs,
-// which are products like any other, and keeps the faster; it asks again soon, and more and more seldom while the answer
-// stays: another program may have had one of the cores for all of a trial. The kernels for which this is done give the
-// same bits on any number of threads.
+// which are products like any other, and keeps the faster; it asks again soon, and more and more seldom while the
+// answer stays: another program may have had one of the cores for all of a trial. The kernels for which this is done
+// give the same bits on any number of threads.
 #pragma once
 
 #include <algorithm>

@@ -48,6 +48,16 @@ Narrow make_narrow(const CpuQueue& q, const CsrView<M>& a)
 }
 
 template <class M>
+Narrow make_short_offsets(const CpuQueue& q, const CsrView<M>& a)
+{
+    Narrow n{Buffer<std::int32_t>(q, offset_t{a.rows} + 1), {}, {}};
+    std::int32_t* const to = n.row_begin.data();
+#pragma omp parallel for num_threads(q.threads) schedule(static)
+    for (offset_t i = 0; i <= a.rows; ++i) to[i] = static_cast<std::int32_t>(a.row_begin[i]);
+    return n;
+}
+
+template <class M>
 Buffer<prim::MergePoint> make_parts(const CpuQueue& q, const CsrView<M>& a)
 {
     if (q.threads == 1) return {};
@@ -111,6 +121,8 @@ bool multiply_rows_checked(const CpuQueue& q, const View& a, int lanes, const Ve
 
 template Narrow make_narrow(const CpuQueue&, const CsrView<float>&);
 template Narrow make_narrow(const CpuQueue&, const CsrView<double>&);
+template Narrow make_short_offsets(const CpuQueue&, const CsrView<float>&);
+template Narrow make_short_offsets(const CpuQueue&, const CsrView<double>&);
 template Buffer<prim::MergePoint> make_parts(const CpuQueue&, const CsrView<float>&);
 template Buffer<prim::MergePoint> make_parts(const CpuQueue&, const CsrView<double>&);
 template offset_t largest_part(const CpuQueue&, const CsrView<float>&);
