@@ -74,7 +74,7 @@ cluster-test:
 
 bench:
 	@tools/setup test
-	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) -s --no-print-directory -B $(BUILD)/build.ninja CONFIGURE="$(CONFIGURE) -DTULLE_BENCH_TIMES=ON"
 	@cmake --build $(BUILD) -j $(JOBS) --target bin/tulle-bench $(QUIET)
 	@$(BUILD)/bin/tulle-bench spmv --suite $(SUITE)
 

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bench/harness/report.hpp"
+#include "bench/build.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ostream.h>
@@ -152,6 +153,9 @@ std::ofstream add_lines_to(const std::string& path)
 
 Report::Report(const std::string& json, bool quiet) : quiet_(quiet), table_(json != "-")
 {
+    if (!has_fast_baselines)
+        talk("this program was built for tests, its baselines without optimisation; for times: make bench, or "
+             "TULLE_BENCH_TIMES=ON");
     if (json == "-") json_ = &std::cout;
     if (json.empty() || json == "-") return;
     file_ = add_lines_to(json);
