@@ -34,6 +34,7 @@ std::vector<Case> cases_for(const Options& options, const std::string& default_s
     const Suite suite = read_suite(options.suite.empty() ? default_suite : options.suite);
     cases.insert(cases.end(), suite.cases.begin(), suite.cases.end());
     for (const std::string& file : suite.missing) report.talk(concat("not found, skipped: ", file));
+    if (!suite.missing.empty()) report.talk(where_files_are());
     return cases;
 }
 

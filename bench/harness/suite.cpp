@@ -12,6 +12,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <system_error>
 
 #include "bench/build.hpp"
 #include "bench/harness/values.hpp"
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 fs::path matrix_folder()
 {
     if (const char* given = std::getenv("TULLE_MATRICES")) return given;
-    return fs::path(source_folder).parent_path() / "shared" / "matrices";
+    return fs::path(source_folder) / "matrices";
 }
 
 fs::path suite_file(const std::string& name)
@@ -160,8 +161,17 @@ Case make_case(const std::string& text)
     for (const fs::path& file : {fs::path(text), matrix_folder() / text})
         if (fs::is_regular_file(file)) return {short_name(file), file.string(), false};
     throw FileError(concat("there is no matrix file '", text, "', and it is no generator's sentence"),
-                    concat("files are also looked for in ", matrix_folder().string(),
-                           " (set TULLE_MATRICES); 'tulle gen --help' lists the sentences"));
+                    concat(where_files_are(), "; 'tulle gen --help' lists the sentences"));
+}
+
+std::string where_files_are()
+{
+    const fs::path folder = matrix_folder();
+    std::error_code unreadable;
+    if (fs::is_directory(folder, unreadable))
+        return concat("files are also looked for in ", folder.string(), " (set TULLE_MATRICES)");
+    return concat("files are also looked for in ", folder.string(),
+                  ", which is not there: put them into it, or set TULLE_MATRICES to their folder");
 }
 
 Suite read_suite(const std::string& name)

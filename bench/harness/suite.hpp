@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Which matrices. A suite is a text file: one matrix a line, either a generator's sentence (twin:cant) or a file name,
-// which is looked for in the folder TULLE_MATRICES; "name = file" gives it a shorter name, # starts a comment.
+// which is looked for in the folder TULLE_MATRICES, or in `matrices` in the source tree; "name = file" gives it a
+// shorter name, # starts a comment.
 #pragma once
 
 #include <string>
@@ -19,6 +20,9 @@ struct Case {
 };
 
 Case make_case(const std::string& text);  // FileError where no such file exists and it is no sentence either
+
+// In which folder files are looked for, and what to do if there is no such folder; for messages.
+std::string where_files_are();
 
 struct Suite {
     std::vector<Case> cases;

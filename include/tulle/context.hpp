@@ -69,7 +69,10 @@ public:
     /// @throws NotBuilt without the CUDA backend.
     /// @throws DeviceError if there is no such GPU or it cannot be used.
     static Context cuda(int device = 0);
-    /// A context on a GPU, on the caller's stream, which must outlive all data made with the context.
+    /// A context on a GPU, on the caller's stream: work follows what is queued there.
+    /// @param device number of the GPU, from 0.
+    /// @param stream a stream of that GPU, or null for its default stream; must outlive all data made with the context,
+    /// which never destroys it.
     /// @throws NotBuilt without the CUDA backend.
     /// @throws DeviceError if there is no such GPU or it cannot be used.
     static Context cuda(int device, CUstream_st* stream);

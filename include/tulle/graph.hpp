@@ -11,9 +11,10 @@
 /// auto k = tulle::graph::cluster(ctx, A.view());                // k.cluster, k.count
 /// @endcode
 /// A graph of n vertices is a square CSR matrix: an entry (i, j) is an edge from i to j, its value the weight. Vertices
-/// are counted from 0. A vertex without entries is isolated and an ordinary vertex. Matrices and spans of `multiply`
-/// are in the memory of the context, CPU or GPU; vectors in options and results are on the host. Row offsets of 32 bits
-/// (Csr32View) are accepted everywhere and widened first. Results do not depend on the number of threads.
+/// are counted from 0. A vertex without entries is isolated and an ordinary vertex. All matrices, those that functions
+/// return too, and the vectors of `multiply` are in the memory of the context, CPU or GPU; vectors in options and
+/// results are on the host. Functions that return host values wait. Row offsets of 32 bits (Csr32View) are accepted
+/// everywhere and widened first. Results do not depend on the number of threads.
 #pragma once
 
 #include <functional>
@@ -53,7 +54,15 @@ TULLE_API Semiring parse_semiring(std::string_view name);
 
 /// y = A x over a semiring: y[i] is the semiring's sum of a(i, j) times x[j] over the stored entries of row i; the
 /// identity of the addition where there are none.
-/// @throws ShapeError if sizes do not fit; ValueError if the matrix is not valid or x and y overlap.
+/// @param ctx where the arrays are and the work is done.
+/// @param semiring of the product.
+/// @param a the matrix A, in the memory of the context.
+/// @param x vector of A.cols entries in the memory of the context.
+/// @param y vector of A.rows entries in the memory of the context; overwritten; must not overlap x.
+/// @throws ShapeError if x or y has the wrong size.
+/// @throws ValueError if the matrix is not valid, or x and y overlap or are null.
+/// @throws DeviceError if x or y is in other memory.
+/// @throws OutOfMemory if the budget or the device does not allow the work space.
 template <class V>
 TULLE_API void multiply(const Context& ctx, Semiring semiring, const CsrView<V>& a,
                         std::type_identity_t<std::span<const V>> x, std::type_identity_t<std::span<V>> y);
@@ -68,7 +77,16 @@ void multiply(const Context& ctx, Semiring semiring, const Csr32View<V>& a, std:
 
 /// C = A B over a semiring with dense B and C: c(i, j) is the semiring's sum of a(i, k) times b(k, j) over the stored
 /// entries of row i, the identity where there are none; with `accumulate`, the sum of that and what C has.
-/// @throws ShapeError if sizes do not fit; ValueError if the matrix is not valid or B and C overlap.
+/// @param ctx where the arrays are and the work is done.
+/// @param semiring of the product.
+/// @param a the matrix A, in the memory of the context.
+/// @param b the dense matrix B with as many rows as A has columns, in the memory of the context, in either layout.
+/// @param c the dense matrix C, in the memory of the context, in either layout; must not overlap B.
+/// @param accumulate add to what C has; else C is not read.
+/// @throws ShapeError if sizes do not fit or a leading dimension is too small.
+/// @throws ValueError if the matrix is not valid, or B and C overlap or are null.
+/// @throws DeviceError if B or C is in other memory.
+/// @throws OutOfMemory if the budget or the device does not allow the work space.
 template <class V>
 TULLE_API void multiply(const Context& ctx, Semiring semiring, const CsrView<V>& a,
                         const std::type_identity_t<DenseView<const V>>& b, const std::type_identity_t<DenseView<V>>& c,
@@ -87,9 +105,16 @@ void multiply(const Context& ctx, Semiring semiring, const Csr32View<V>& a,
 /// are computed and stored: the memory is O(nonzeros of M) without, and that of C with complement; a GPU then computes
 /// the pattern of A B by ranges of rows, in half of what is free. C has an entry where the mask allows it and there is
 /// a product. Rows of C are in the order of those of M, with complement sorted. Values of M are not read. To
-/// accumulate, add() (graph_ops.hpp) what was there before.
-/// @throws ShapeError if sizes do not fit; ValueError if a matrix is not valid, or M stores a position twice;
-/// OutOfMemory.
+/// accumulate, add() (graph_ops.hpp) what was there before. The result is in the memory of the context.
+/// @param ctx where the arrays are and the work is done.
+/// @param semiring of the product.
+/// @param a the matrix A, in the memory of the context.
+/// @param b the matrix B, in the memory of the context.
+/// @param mask the matrix M, of the shape of A B, in the memory of the context.
+/// @param complement compute what the mask has not.
+/// @throws ShapeError if sizes do not fit.
+/// @throws ValueError if a matrix is not valid, or M stores a position twice.
+/// @throws OutOfMemory if the budget or the device does not allow the result and the work space.
 template <class V>
 TULLE_API Csr<V> multiply_masked(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                                  const CsrView<V>& mask, bool complement = false);
@@ -124,8 +149,12 @@ struct Select {
     double negligible = 0;                ///< multiply_select(): a product may differ by so much, see there
 };
 
-/// The entries of A that a selection keeps, in the order of A.
-/// @throws ValueError if A is not valid or the selection is out of range; OutOfMemory.
+/// The entries of A that a selection keeps, in the order of A. The result is in the memory of the context.
+/// @param ctx where the arrays are and the work is done.
+/// @param a the matrix A, in the memory of the context.
+/// @param selection what stays.
+/// @throws ValueError if A is not valid or the selection is out of range.
+/// @throws OutOfMemory if the budget or the device does not allow the result and the work space.
 template <class V>
 TULLE_API Csr<V> select(const Context& ctx, const CsrView<V>& a, const Select& selection);
 /// The same with row offsets of 32 bits.
@@ -136,22 +165,23 @@ Csr<V> select(const Context& ctx, const Csr32View<V>& a, const Select& selection
     return select(ctx, matrix::widened<CsrView<V>>(ctx, a, wide), selection);
 }
 
-/// select(A B), without ever holding A B: the CPU selects in every row as it is computed, with arrays of B.cols
-/// entries for each thread and, where rows of B are used often, a copy of B of at most twice its size; a GPU computes A
-/// B by ranges of rows that fit `budget`. Beside those, the memory is that of the result twice. Rows are sorted; sums
-/// are in the order of A's nonzeros.
+/// select(A B), without ever holding A B: the CPU selects in every row as it is computed, with arrays of B.cols entries
+/// for each thread and, where rows of B are used often, a copy of B of at most twice its size; a GPU computes A B by
+/// ranges of rows that fit `budget`. Beside those, the memory is that of the result twice. Rows are sorted; sums are in
+/// the order of A's nonzeros. The result is in the memory of the context.
 ///
 /// Where `negligible` is above zero, the CPU adds in fixed point, over plus_times, with floats that are not negative, a
 /// threshold and a rule beside it: a sum of n products differs from the exact one by n x negligible at most, apart from
 /// the roundings of the products, and does not depend on the order of the nonzeros.
 /// @param ctx where the arrays are and the work is done.
 /// @param semiring of the product.
-/// @param a the matrix A.
-/// @param b the matrix B.
+/// @param a the matrix A, in the memory of the context.
+/// @param b the matrix B, in the memory of the context.
 /// @param selection what stays.
 /// @param budget GPU: bytes that may be held at once beside A and B; 0: half of what is free.
-/// @throws ShapeError if sizes do not fit; ValueError if a matrix is not valid or the selection is out of range;
-/// OutOfMemory.
+/// @throws ShapeError if sizes do not fit.
+/// @throws ValueError if a matrix is not valid or the selection is out of range.
+/// @throws OutOfMemory if the budget or the device does not allow the result and the work space.
 template <class V>
 TULLE_API Csr<V> multiply_select(const Context& ctx, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                                  const Select& selection, std::size_t budget = 0);
@@ -166,10 +196,13 @@ requires(matrix::is_narrow<A> ||
                               matrix::widened<CsrView<V>>(ctx, b, wide_b), selection, budget);
 }
 
-/// Number of triangles of an undirected graph: sets of three vertices with all three edges. Self loops do not count,
-/// an edge that is stored twice counts once, weights are not read.
-/// @throws ShapeError if A is not square; ValueError if A is not valid or its pattern is not symmetric, that is, the
-/// graph is directed.
+/// Number of triangles of an undirected graph: sets of three vertices with all three edges. Self loops do not count, an
+/// edge that is stored twice counts once, weights are not read.
+/// @param ctx where the arrays are and the work is done.
+/// @param a the graph, in the memory of the context.
+/// @throws ShapeError if A is not square.
+/// @throws ValueError if A is not valid or its pattern is not symmetric, that is, the graph is directed.
+/// @throws OutOfMemory if the budget or the device does not allow the work space.
 TULLE_API offset_t count_triangles(const Context& ctx, const AnyCsr<double>& a);
 
 /// Options of pagerank(); the defaults are NetworkX's.
@@ -190,8 +223,13 @@ struct Ranking {
 
 /// PageRank by NetworkX's definition. Edges lead away from their row; weights count in proportion; an edge that is
 /// stored twice has the sum of its weights.
-/// @throws ShapeError if A is not square or a vector has another size; ValueError if A is not valid, a weight is
-/// negative or not finite, an option is out of range, or a vector has a negative entry or adds up to nothing.
+/// @param ctx where the arrays are and the work is done.
+/// @param a the graph, in the memory of the context.
+/// @param options see RankOptions; its vectors are on the host and have an entry for each vertex.
+/// @throws ShapeError if A is not square or a vector has another size.
+/// @throws ValueError if A is not valid, a weight is negative or not finite, an option is out of range, or a vector has
+/// an entry that is negative or not finite, or none above zero.
+/// @throws OutOfMemory if the budget or the device does not allow the work space.
 TULLE_API Ranking pagerank(const Context& ctx, const AnyCsr<double>& a, const RankOptions& options = {});
 
 /// Hubs and authorities.
@@ -203,11 +241,14 @@ struct HubsAndAuthorities {
 };
 
 /// HITS by power iteration, from equal hubs.
-/// @param ctx where the work is done.
-/// @param a the graph.
+/// @param ctx where the arrays are and the work is done.
+/// @param a the graph, in the memory of the context.
 /// @param tolerance converged when the 1-norm of the change of h is below it.
 /// @param iterations at most.
-/// @throws ShapeError if A is not square; ValueError as pagerank().
+/// @throws ShapeError if A is not square.
+/// @throws ValueError if A is not valid, a weight is negative or not finite, or `tolerance` or `iterations` is
+/// negative.
+/// @throws OutOfMemory if the budget or the device does not allow the work space.
 TULLE_API HubsAndAuthorities hits(const Context& ctx, const AnyCsr<double>& a, double tolerance = 1e-8,
                                   int iterations = 1000);
 
@@ -218,7 +259,12 @@ struct Levels {
 };
 
 /// Breadth-first search along the edges from `source`; weights are not read.
-/// @throws ShapeError if A is not square; ValueError if A is not valid or there is no such vertex.
+/// @param ctx where the arrays are and the work is done.
+/// @param a the graph, in the memory of the context.
+/// @param source the vertex to start from; counted from 0.
+/// @throws ShapeError if A is not square.
+/// @throws ValueError if A is not valid or there is no such vertex.
+/// @throws OutOfMemory if the budget or the device does not allow the work space.
 TULLE_API Levels breadth_first(const Context& ctx, const AnyCsr<double>& a, index_t source);
 
 /// Shortest paths.
@@ -229,19 +275,30 @@ struct Paths {
 
 /// Shortest paths from `source` by min-plus products with the vertices that changed. Weights of zero are allowed; an
 /// edge that is stored twice has the smaller weight.
-/// @throws ShapeError if A is not square; ValueError if A is not valid, a weight is negative or NaN, or there is no
-/// such vertex.
+/// @param ctx where the arrays are and the work is done.
+/// @param a the graph, in the memory of the context.
+/// @param source the vertex to start from; counted from 0.
+/// @throws ShapeError if A is not square.
+/// @throws ValueError if A is not valid, a weight is negative or NaN, or there is no such vertex.
+/// @throws OutOfMemory if the budget or the device does not allow the work space.
 TULLE_API Paths shortest_paths(const Context& ctx, const AnyCsr<double>& a, index_t source);
 
 /// The connected component of each vertex, named by its smallest vertex. Directions of edges are ignored.
-/// @throws ShapeError if A is not square; ValueError if A is not valid.
+/// @param ctx where the arrays are and the work is done.
+/// @param a the graph, in the memory of the context.
+/// @throws ShapeError if A is not square.
+/// @throws ValueError if A is not valid.
+/// @throws OutOfMemory if the budget or the device does not allow the work space.
 TULLE_API std::vector<index_t> components(const Context& ctx, const AnyCsr<double>& a);
 
 /// The core number of each vertex of an undirected graph: the largest k such that the vertex is in a part of the graph
 /// in which all vertices have k neighbours or more. Self loops do not count, an edge that is stored twice counts once,
 /// weights are not read. Computed on the host, also for a graph on a GPU.
-/// @throws ShapeError if A is not square; ValueError if A is not valid or its pattern is not symmetric, that is, the
-/// graph is directed.
+/// @param ctx where the graph is; the work is done on the host.
+/// @param a the graph, in the memory of the context.
+/// @throws ShapeError if A is not square.
+/// @throws ValueError if A is not valid or its pattern is not symmetric, that is, the graph is directed.
+/// @throws OutOfMemory if the budget or the device does not allow the work space.
 TULLE_API std::vector<index_t> core_numbers(const Context& ctx, const AnyCsr<double>& a);
 
 /// Where cluster() is after an iteration.
@@ -282,8 +339,12 @@ struct Clusters {
 ///
 /// The square is never held: see multiply_select(). The memory is that of two pruned matrices, each at most about
 /// 8 bytes x vertices x max(select, recover), of a copy of one on the CPU, and the arrays of the threads.
-/// @throws ShapeError if A is not square; ValueError if A is not valid, a weight is negative or not finite, or an
-/// option is out of range; OutOfMemory.
+/// @param ctx where the arrays are and the work is done.
+/// @param a the graph, in the memory of the context.
+/// @param options see ClusterOptions.
+/// @throws ShapeError if A is not square.
+/// @throws ValueError if A is not valid, a weight is negative or not finite, or an option is out of range.
+/// @throws OutOfMemory if the budget or the device does not allow the work space.
 TULLE_API Clusters cluster(const Context& ctx, const AnyCsr<double>& a, const ClusterOptions& options = {});
 
 }  // namespace tulle::inline TULLE_ABI::graph

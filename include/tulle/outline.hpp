@@ -76,6 +76,7 @@ Outline outline(const CscView<V>& a)
 }
 
 /// A sentence if offsets of 32 bits cannot count so many nonzeros; else empty.
+/// @param nonzeros number of nonzeros.
 inline std::string narrow_problem(offset_t nonzeros)
 {
     if (nonzeros <= std::numeric_limits<std::int32_t>::max()) return {};
@@ -128,13 +129,20 @@ Outline outline(const BlockedEllView<V>& a)
     return o;
 }
 
-/// What is wrong with sizes or arrays, in a sentence; else empty.
+/// What is wrong with sizes or arrays, in a sentence; else empty. Arrays are not read.
+/// @param q the queue that will read the arrays.
+/// @param o sizes and arrays of a view.
 TULLE_API std::string outline_problem(const CpuQueue& q, const Outline& o);
-/// What is wrong with sizes or arrays, in a sentence; else empty.
+/// What is wrong with sizes or arrays, in a sentence; else empty. Arrays are not read. On a GPU it asks the driver
+/// where they are. Empty in a build without the CUDA backend.
+/// @param q the queue that will read the arrays.
+/// @param o sizes and arrays of a view.
 TULLE_API std::string outline_problem(const CudaQueue& q, const Outline& o);
 
 /// Throws what outline_problem() finds.
-/// @throws ValueError
+/// @param q the queue that will read the arrays.
+/// @param o sizes and arrays of a view.
+/// @throws ValueError if outline_problem() finds something.
 template <class Queue>
 void require_outline(const Queue& q, const Outline& o)
 {
@@ -143,15 +151,25 @@ void require_outline(const Queue& q, const Outline& o)
 }
 
 /// Throws what outline_problem() finds; on the host it also checks the first and the last offset.
-/// @throws ValueError
+/// @param ctx where the arrays must be.
+/// @param o sizes and arrays of a view.
+/// @throws ValueError if outline_problem() finds something, or offsets do not begin at 0 and end at the number of
+/// nonzeros.
 TULLE_API void check_outline(const Context& ctx, const Outline& o);
 
 /// Entries from the first of a dense matrix to one behind the last; -1 where 64 bits cannot count the bytes.
+/// @param rows number of rows.
+/// @param cols number of columns.
+/// @param leading entries from the first of a row (or column) to the first of the next.
+/// @param layout whether rows or columns are contiguous.
+/// @param value_bytes bytes of an entry.
 TULLE_API offset_t count_reach(index_t rows, index_t cols, offset_t leading, Layout layout, std::size_t value_bytes);
 
 }  // namespace matrix
 
 /// Checks sizes and arrays of a view. On the host the first and the last offset are read, and nothing else.
+/// @param ctx where the arrays must be.
+/// @param a a view of any format.
 /// @throws ValueError if a size is negative or too large, or an array is missing or not in the memory of the context.
 template <class View>
 void check_arrays(const Context& ctx, const View& a)
@@ -160,6 +178,8 @@ void check_arrays(const Context& ctx, const View& a)
 }
 
 /// Checks sizes and arrays of one of several views.
+/// @param ctx where the arrays must be.
+/// @param any the view.
 /// @throws ValueError as above.
 template <class... Views>
 void check_arrays(const Context& ctx, const std::variant<Views...>& any)
@@ -197,8 +217,16 @@ void check_dense(const DenseView<V>& a, std::string_view name)
 namespace tulle::inline TULLE_ABI::matrix {
 
 /// Widens n offsets from 32 to 64 bits, both in the memory of the queue.
+/// @param q the queue that does the work.
+/// @param from n offsets of 32 bits.
+/// @param n number of offsets.
+/// @param to room for n offsets; must not overlap `from`.
 TULLE_API void widen_offsets(const CpuQueue& q, const std::int32_t* from, offset_t n, offset_t* to);
 /// Widens n offsets from 32 to 64 bits, both in the memory of the queue; asynchronous.
+/// @param q the queue that does the work.
+/// @param from n offsets of 32 bits.
+/// @param n number of offsets.
+/// @param to room for n offsets; must not overlap `from`.
 TULLE_API void widen_offsets(const CudaQueue& q, const std::int32_t* from, offset_t n, offset_t* to);
 
 /// Whether a view has offsets of 32 bits.
@@ -212,6 +240,10 @@ template <class V>
 inline constexpr bool is_narrow<Csc32View<V>> = true;
 
 /// The view with offsets of 64 bits, which are written to `wide`, in the memory of the context.
+/// @param ctx where the arrays are and the work is done.
+/// @param a a view with offsets of 32 bits, whose arrays were checked.
+/// @param wide keeps the wider offsets; must live as long as the view is used.
+/// @throws OutOfMemory if the budget or the device does not allow the wider offsets.
 template <class View>
 auto widened_unchecked(const Context& ctx, const View& a, Buffer<offset_t>& wide)
 {
@@ -225,7 +257,11 @@ auto widened_unchecked(const Context& ctx, const View& a, Buffer<offset_t>& wide
 
 /// The view with offsets of 64 bits: as given, or widened. Sizes and arrays are checked first.
 /// @tparam Wide a view, or a variant of views, without those of 32 bits.
+/// @param ctx where the arrays are and the work is done.
+/// @param a the view.
+/// @param wide keeps the wider offsets; must live as long as the view is used.
 /// @throws ValueError as check_arrays().
+/// @throws OutOfMemory if the budget or the device does not allow the wider offsets.
 template <class Wide, class View>
 Wide widened(const Context& ctx, const View& a, Buffer<offset_t>& wide)
 {
@@ -236,7 +272,11 @@ Wide widened(const Context& ctx, const View& a, Buffer<offset_t>& wide)
 
 /// One of several views with offsets of 64 bits: as given, or widened. Sizes and arrays are checked first.
 /// @tparam Wide a variant of views without those of 32 bits.
+/// @param ctx where the arrays are and the work is done.
+/// @param any the view.
+/// @param wide keeps the wider offsets; must live as long as the view is used.
 /// @throws ValueError as check_arrays().
+/// @throws OutOfMemory if the budget or the device does not allow the wider offsets.
 template <class Wide, class... Views>
 Wide widened(const Context& ctx, const std::variant<Views...>& any, Buffer<offset_t>& wide)
 {
@@ -245,6 +285,12 @@ Wide widened(const Context& ctx, const std::variant<Views...>& any, Buffer<offse
 
 /// As widened(), for new values of an unchanged pattern: offsets that were widened before (`kept`) are used again,
 /// others are written to `fresh`.
+/// @param ctx where the arrays are and the work is done.
+/// @param any the view with the new values.
+/// @param kept offsets that were widened before; empty: none.
+/// @param fresh keeps offsets that are widened now.
+/// @throws ValueError as check_arrays().
+/// @throws OutOfMemory if the budget or the device does not allow the wider offsets.
 template <class Wide, class... Views>
 Wide renewed(const Context& ctx, const std::variant<Views...>& any, const Buffer<offset_t>& kept,
              Buffer<offset_t>& fresh)
@@ -261,6 +307,7 @@ Wide renewed(const Context& ctx, const std::variant<Views...>& any, const Buffer
 }
 
 /// The line of describe() about widened offsets; empty without any.
+/// @param bytes bytes of the widened offsets; 0: none.
 inline std::string widened_text(std::size_t bytes)
 {
     return bytes == 0

@@ -26,6 +26,7 @@ import torch
 import tulle
 import tulle.torch as tt
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 ATTENTION = ["gnn_cora", "gnn_pubmed", "musae_facebook", "uk-2007-05-100000", "cnr-2000"]
 EPOCH = ["gnn_pubmed"]
 CALLS_BETWEEN_EVENTS = 10
@@ -295,7 +296,7 @@ def measure_epoch(rows, name, args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda", choices=["cpu", "cuda"])
-    parser.add_argument("--folder", default=os.environ.get("TULLE_MATRICES", "."), type=pathlib.Path, help="where matrices are looked for by name; TULLE_MATRICES by default")
+    parser.add_argument("--folder", default=os.environ.get("TULLE_MATRICES", ROOT / "matrices"), type=pathlib.Path, help="where matrices are looked for by name; by default TULLE_MATRICES, or `matrices` in the source tree")
     parser.add_argument("--attention", default=";".join(ATTENTION), help="matrices of attention; empty: none")
     parser.add_argument("--epoch", default=";".join(EPOCH), help="matrices of the network; empty: none")
     parser.add_argument("--columns", default="32,128", help="of Q, K and V")

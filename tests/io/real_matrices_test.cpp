@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Real matrices, where there are some: a folder with INDEX.csv, named by TULLE_MATRICES or found beside the sources.
+// Real matrices, where there are some: a folder with INDEX.csv, TULLE_MATRICES or `matrices` in the source tree.
 #include <fstream>
 #include <sstream>
 
@@ -13,7 +13,7 @@ namespace {
 fs::path matrices()
 {
     if (const char* named = std::getenv("TULLE_MATRICES")) return named;
-    return fs::path(TULLE_TEST_SOURCE) / "../../../shared/matrices";
+    return fs::path(TULLE_TEST_SOURCE).parent_path().parent_path() / "matrices";
 }
 
 // A line of comma-separated fields, some of them in quotes.
@@ -32,7 +32,9 @@ std::vector<std::string> fields_of(const std::string& line)
 TEST(RealMatrices, HaveTheSizesTheIndexSays)
 {
     std::ifstream index(matrices() / "INDEX.csv");
-    if (!index) GTEST_SKIP() << "no matrices at " << matrices().string() << "; set TULLE_MATRICES";
+    if (!index)
+        GTEST_SKIP() << "there is no " << (matrices() / "INDEX.csv").string()
+                     << ": put real matrices and their index there, or set TULLE_MATRICES to their folder";
     int files = 0;
     std::string line;
     std::getline(index, line);

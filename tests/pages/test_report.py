@@ -180,9 +180,9 @@ def test_picture_of_webbase(visit, report, pictures):
 @pytest.mark.slow
 def test_picture_of_a_real_matrix(visit, report, pictures):
     """What a person sees first, for a real circuit."""
-    file = pathlib.Path(os.environ.get("TULLE_MATRICES", ROOT.parent / "shared/matrices")) / "memplus.mtx.xz"
+    file = pathlib.Path(os.environ.get("TULLE_MATRICES", ROOT / "matrices")) / "memplus.mtx.xz"
     if not file.exists():
-        pytest.skip(f"{file} is not here; set TULLE_MATRICES")
+        pytest.skip(f"there is no {file}: put it there, or set TULLE_MATRICES to its folder")
     v = visit(report("memplus", file, "--run"), {"width": 1200, "height": 1000})
     assert v.look() == []
     v.page.screenshot(path=pictures / "report.png")

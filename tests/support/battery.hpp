@@ -99,7 +99,7 @@ inline std::uint64_t sample_seed()
     return seed ? std::strtoull(seed, nullptr, 10) : 1;
 }
 
-// Cases by turns: three seeds in a row take them all, and so do six of CI's runs in a row under each sanitizer
+// Cases by turns: three seeds in a row take them all, and so do fifteen of CI's runs in a row under each sanitizer
 // (.ci/run --seeds; tests/simt/draws_test.cpp).
 inline constexpr unsigned turns = 3;
 inline bool has_turn(std::uint64_t number, unsigned of = turns)
