@@ -7,7 +7,8 @@ PREFIX ?= /usr/local
 CUDA   ?=
 PRESET ?= $(if $(filter ON,$(CUDA)),cuda,release)
 SUITE  ?= paper
-CONFIGURE ?= $(if $(filter release cuda,$(PRESET)),-DTULLE_PRECOMPILE=ON -DTULLE_UNITY=ON)
+# Tests take longer to optimise than to run.
+CONFIGURE ?= $(if $(filter release cuda,$(PRESET)),-DTULLE_PRECOMPILE=ON -DTULLE_UNITY=ON -DTULLE_TEST_FLAGS=-O0)
 BUILD  := build/$(PRESET)
 QUIET  := >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 # What CMake said about CUDA: one line where nvcc is here without a GPU.

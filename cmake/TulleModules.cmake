@@ -218,6 +218,7 @@ list(TRANSFORM TULLE_SANITIZER_ENVIRONMENT REPLACE "^ASAN_OPTIONS=" "ASAN_OPTION
 # Programs are compiled more often than they work hard: the work is the library's.
 set(TULLE_PROGRAM_FLAGS "" CACHE STRING "Flags of tests, examples, the command line tool and the benchmark after those of the build type, e.g. -O0; by default -O1 in Release")
 set(TULLE_LIGHT "$<$<CONFIG:Release>:-O1>" ${TULLE_PROGRAM_FLAGS})
+set(TULLE_TEST_FLAGS "" CACHE STRING "Flags of tests after TULLE_PROGRAM_FLAGS, e.g. -O0, which takes longer to run and less to compile (make test)")
 if(TULLE_SIMULATED AND TULLE_SANITIZE STREQUAL "thread")
   list(APPEND TULLE_LIGHT ${TULLE_LINES_ALONE})
 endif()
@@ -233,7 +234,7 @@ function(tulle_tests name)
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE tulle_flags tulle_test_support GTest::gtest GTest::gtest_main ${arg_LINK})
   tulle_link_modules(${target} ${arg_MODULES})
-  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${TULLE_LIGHT}>")
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${TULLE_LIGHT};${TULLE_TEST_FLAGS}>")
   set_target_properties(${target} PROPERTIES TULLE_ADDRESSES_ONLY ON)
   if(NOT arg_LABEL OR TULLE_SANITIZE)      # tests of the simulator: no build without a simulated GPU has them, so one beside sanitizers takes them one by one
     tulle_precompile(${target} WITH GTest::gtest gtest/gtest.h)

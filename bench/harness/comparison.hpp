@@ -178,7 +178,7 @@ int race_all(const Options& options, const std::string& default_suite, Report& r
     bool right = true;
     int left_out = 0;
     for (const Context& ctx : contexts_for(options, report)) {
-        const double bandwidth = read_bandwidth(ctx);
+        const double bandwidth = read_bandwidth(ctx, options.wish);
         for (const Case& which : cases) try {
                 const std::vector<MatrixResult> results = comparison(ctx, which, bandwidth);
                 for (const MatrixResult& result : results) {

@@ -120,10 +120,12 @@ std::size_t beyond_caches(const Context& ctx)
     return std::min(std::max(1_GiB, 4 * cache_bytes(ctx)), free_bytes(place) / 4);
 }
 
-double read_bandwidth(const Context& ctx)
+double read_bandwidth(const Context& ctx, const Wish& wish)
 {
+    constexpr int most = 10;
     const std::size_t bytes = beyond_caches(ctx);
-    return limit_of(ctx, reading(ctx, bytes), bytes, {.repeat = 10}).gigabytes_per_second;
+    const int samples = wish.repeat > 0 ? std::min(wish.repeat, most) : most;
+    return limit_of(ctx, reading(ctx, bytes), bytes, {.repeat = samples}).gigabytes_per_second;
 }
 
 std::vector<Limit> limits(const Context& ctx, const Wish& wish)

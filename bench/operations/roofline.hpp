@@ -27,8 +27,8 @@ struct Limit {
 // An array that no cache holds.
 std::size_t beyond_caches(const Context& ctx);
 
-// Read bandwidth of memory; a fraction of a second.
-double read_bandwidth(const Context& ctx);
+// Read bandwidth of memory, by as many samples as wish.repeat asks for, at most ten.
+double read_bandwidth(const Context& ctx, const Wish& wish);
 
 // What `tulle-bench roofline` shows: memory read and copied, the last cache read, and the cost of a launch on a GPU.
 std::vector<Limit> limits(const Context& ctx, const Wish& wish);

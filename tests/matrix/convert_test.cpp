@@ -408,9 +408,8 @@ TEST_P(ConvertOn, FailedAllocationsLeaveNothingBehind)
 TEST(Convert, SameBitsForAnyNumberOfThreads)
 {
     constexpr index_t rows = 5000,
-                      cols = build::simulated
-                                 ? 150
-                                 : 3000;  // as dense matrices: little work for threads, much for the oracle
+                      cols = build::simulated ? 150
+                                              : 500;  // as dense matrices: little work for threads, much for the oracle
     constexpr int count = build::simulated ? 40000 : 120000;  // more than two pieces of the smallest size, or seven
     Entries<double> entries;
     for (int k = 0; k < count; ++k)
