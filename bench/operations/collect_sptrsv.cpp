@@ -16,7 +16,7 @@ std::vector<sptrsv::Policy> schemes_for(const Context& ctx, bool paper, const sp
 {
     std::vector<sptrsv::Policy> all = sptrsv::candidates(sptrsv::limits_of(ctx));
     if (paper && ctx.backend() == Backend::cuda)
-        for (const sptrsv::Policy& s : sptrsv::reduced_schemes()) all.push_back(s);
+        for (const sptrsv::Policy& s : sptrsv::ag_sptrsv_reduced_policies()) all.push_back(s);
     if (std::find(all.begin(), all.end(), predicted) == all.end()) all.push_back(predicted);
     return all;
 }

@@ -49,17 +49,18 @@ constexpr AblationStep ablation_steps[] = {
     {"the paper's schemes", [](const sptrsv::Policy& s) { return s.kernel == sptrsv::Kernel::groups; }},
     {"+ the number is its own flag",
      [](const sptrsv::Policy& s) {
-         return s.kernel == sptrsv::Kernel::tasks && s.merge == sptrsv::Merge::none && s.team == 1 &&
+         return s.kernel == sptrsv::Kernel::tasks && s.merge == sptrsv::Merge::none && s.warps_per_task == 1 &&
                 s.execution_scope == sptrsv::ExecutionScope::device;
      }},
     {"+ clusters",
      [](const sptrsv::Policy& s) {
-         return s.kernel == sptrsv::Kernel::tasks && s.merge != sptrsv::Merge::none && s.team == 1 &&
+         return s.kernel == sptrsv::Kernel::tasks && s.merge != sptrsv::Merge::none && s.warps_per_task == 1 &&
                 s.execution_scope == sptrsv::ExecutionScope::device;
      }},
     {"+ teams",
      [](const sptrsv::Policy& s) {
-         return s.kernel == sptrsv::Kernel::tasks && s.team > 1 && s.execution_scope == sptrsv::ExecutionScope::device;
+         return s.kernel == sptrsv::Kernel::tasks && s.warps_per_task > 1 &&
+                s.execution_scope == sptrsv::ExecutionScope::device;
      }},
     {"+ regimes", [](const sptrsv::Policy& s) { return s.execution_scope != sptrsv::ExecutionScope::device; }},
 };
@@ -69,7 +70,7 @@ constexpr double ablation_seconds = 2;  // for trying the schemes of a step
 template <class V>
 void add_ablation(SptrsvProblem<V>& problem, std::vector<sptrsv::Policy> schemes, std::vector<Contender>& all)
 {
-    for (const sptrsv::Policy& s : sptrsv::reduced_schemes()) schemes.push_back(s);
+    for (const sptrsv::Policy& s : sptrsv::ag_sptrsv_reduced_policies()) schemes.push_back(s);
     std::optional<sptrsv::Trial> best;
     for (const AblationStep& step : ablation_steps) {
         std::vector<sptrsv::Policy> added;
@@ -98,7 +99,7 @@ void add_policies(SptrsvProblem<V>& problem, const std::vector<std::string>& pol
             const std::optional<sptrsv::Policy> scheme = sptrsv::parse_policy(wanted);
             require<ValueError>(
                 scheme.has_value(), [&] { return concat("'", wanted, "' is no scheme"); },
-                "\"kernel=tasks merge=critical rows=32 team=4 warps=8\"");
+                "\"kernel=tasks merge=critical rows=32 warps_per_task=4 warps=8\"");
             all.push_back(our_sptrsv(problem, concat("tulle ", sptrsv::to_text(*scheme)),
                                      {.right_hand_sides = problem.sides, .force = *scheme}));
         } else if (wanted != "ablation") parts.push_back(wanted);

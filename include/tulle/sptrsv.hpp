@@ -87,7 +87,7 @@ struct Policy {
     int rows = 1;                    ///< rows of the largest node, at most 32; levels: at most 4096
     int limit = 0;  ///< of Merge::average and Merge::threshold; levels: entries of a thread's share, 0: the default
     bool reorder = false;                       ///< unknowns in the order in which they are solved
-    int team = 1;                               ///< tasks: warps of the warp group that works on a task, 1 or 4
+    int warps_per_task = 1;                     ///< tasks: warps of the warp group that works on a task, 1 or 4
     int warps = 16;                             ///< warps on each multiprocessor
     int subwarps = 1;                           ///< groups: nodes that a warp works on concurrently
     int share_above = 0;                        ///< groups: mean row length above which lanes share a row; or unlimited
@@ -158,21 +158,21 @@ TULLE_API const std::vector<std::string>& feature_names();
 /// @throws ValueError if there is none of that name.
 TULLE_API double feature(const Features& features, std::string_view name);
 
-/// Predicted seconds of a solve on a GPU with `team` warps (1 or 4) for a task, from costs measured on an H200
+/// Predicted seconds of a solve on a GPU with 1 or 4 warps for a task, from costs measured on an H200
 /// (docs/design/sptrsv.md).
-TULLE_API double predict_seconds(const Features& features, const MergeEstimate& estimate, int team);
+TULLE_API double predict_seconds(const Features& features, const MergeEstimate& estimate, int warps_per_task);
 
 /// Measures the synchronisation latency in seconds: how long threads of this process wait for each other now, under the
 /// present load of the machine. Takes less than two milliseconds.
 TULLE_API double measure_sync_latency(int threads);
 
-/// Whether merging consecutive rows could pay off: rows mostly depend on their neighbours.
-TULLE_API bool favours_neighbours(const Features& features);
+/// Whether rows mostly depend on their neighbours, so that merging consecutive rows could pay off.
+TULLE_API bool depends_on_neighbours(const Features& features);
 
-/// Whether `expected_calls` solves could gain what finding critical-path nodes on the host costs.
-TULLE_API bool clusters_pay(const Features& features, double expected_calls);
-/// Whether `expected_calls` solves could gain what finding chains on the GPU costs.
-TULLE_API bool chains_pay(double expected_calls);
+/// Whether `expected_calls` solves could gain what finding critical-path nodes (Merge::critical) on the host costs.
+TULLE_API bool critical_merge_pays(const Features& features, double expected_calls);
+/// Whether `expected_calls` solves could gain what finding chains (Merge::chains) on the GPU costs.
+TULLE_API bool chain_merge_pays(double expected_calls);
 
 /// Whether `expected_calls` solves could gain what finding nodes on the host costs, compared with a plan made on the
 /// GPU alone.
@@ -196,13 +196,16 @@ TULLE_API offset_t unknowns_of_a_block(const Policy& policy, index_t rows);
 TULLE_API bool fits(const Policy& policy, index_t rows, std::size_t value_bytes, const Limits& limits);
 
 /// Warps that fit into a block with the registers they need.
-/// @param team warps that work on a task together.
+/// @param warps_per_task warps that work on a task together.
 /// @param merged whether nodes of several rows are solved.
-constexpr int most_warps_in_block(int team, bool merged) { return !merged ? 16 : team == 1 ? 8 : 12; }
+constexpr int most_warps_in_block(int warps_per_task, bool merged)
+{
+    return !merged ? 16 : warps_per_task == 1 ? 8 : 12;
+}
 
 /// The largest number of levels with which the levels should be found on the GPU; with more, the host finds them and
 /// lays out tasks as fast.
-TULLE_API index_t most_levels_there(index_t rows, offset_t nonzeros);
+TULLE_API index_t most_levels_on_device(index_t rows, offset_t nonzeros);
 
 /// Whether levels are so wide that finding nodes on the host takes much longer than finding chains on the GPU.
 TULLE_API bool has_wide_levels(const Features& features);
@@ -210,10 +213,10 @@ TULLE_API bool has_wide_levels(const Features& features);
 /// Policies worth trying on a backend, the most promising first; those of one block or cluster may not fit a triangle.
 TULLE_API std::vector<Policy> candidates(const Limits& limits);
 
-/// All combinations of the tables of AG-SpTRSV.
-TULLE_API std::vector<Policy> paper_schemes();
-/// Those that the paper keeps by experience, with tickets instead of the order of the hardware.
-TULLE_API std::vector<Policy> reduced_schemes();
+/// The policies of AG-SpTRSV, its "schemes": all combinations of the tables of the paper.
+TULLE_API std::vector<Policy> ag_sptrsv_policies();
+/// Those of them that the paper keeps by experience, with tickets instead of the order of the hardware.
+TULLE_API std::vector<Policy> ag_sptrsv_reduced_policies();
 
 /// Checks a policy.
 /// @throws ValueError (with the alternatives) if it cannot work with these limits.
@@ -223,7 +226,8 @@ TULLE_API bool works(const Policy& policy, const Limits& limits);
 
 /// A policy as text: "tasks, critical-path nodes of up to 32 rows, 8 warps in warp groups of 4".
 TULLE_API std::string to_text(const Policy& policy);
-/// A line that parse_policy() reads back: "kernel=tasks merge=critical rows=32 team=4 warps=8"; defaults are left out.
+/// A line that parse_policy() reads back: "kernel=tasks merge=critical rows=32 warps_per_task=4 warps=8"; defaults are
+/// left out.
 TULLE_API std::string to_line(const Policy& policy);
 /// The policy of a line that to_line() wrote; nothing if it cannot be read.
 TULLE_API std::optional<Policy> parse_policy(std::string_view line);
@@ -388,7 +392,7 @@ private:
 };
 
 /// A context and the reason for it.
-struct Best {
+struct ContextChoice {
     Context ctx;          ///< the context to make the plan in
     Placement placement;  ///< the costs and the reason
 };
@@ -406,7 +410,8 @@ struct Best {
 /// @throws ShapeError if the matrix is not square; ValueError if it is not valid or `threads` is out of range.
 /// @throws DeviceError if there is no such GPU.
 template <class V>
-TULLE_API Best best_context(const AnyView<V>& on_host, const Options& options = {}, int threads = 0, int device = 0);
+TULLE_API ContextChoice best_context(const AnyView<V>& on_host, const Options& options = {}, int threads = 0,
+                                     int device = 0);
 
 /// What policies can use where a context works; for candidates() and check_policy().
 TULLE_API Limits limits_of(const Context& ctx);
@@ -434,8 +439,8 @@ TULLE_API std::vector<Trial> try_policies(const Context& ctx, const AnyView<V>& 
 
 /// Rows in each level, the first level first.
 struct LevelWidths {
-    std::vector<offset_t> alone;      ///< without merging
-    std::vector<offset_t> clustered;  ///< with critical-path nodes (Merge::critical) of up to 32 rows
+    std::vector<offset_t> unmerged;  ///< without merging
+    std::vector<offset_t> merged;    ///< with critical-path nodes (Merge::critical) of up to 32 rows
 };
 /// The level sets of a triangle; the result is on the host, and the call waits.
 /// @throws ShapeError as Plan::make().

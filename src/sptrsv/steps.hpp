@@ -395,7 +395,7 @@ void solve_many(const CudaQueue& q, const Rows& rows, const RowValues<V>& values
 inline constexpr int bundle_sides = 8;
 constexpr bool takes_bundles(const Policy& s)
 {
-    return s.kernel == Kernel::tasks && s.merge != Merge::none && s.team == most_team &&
+    return s.kernel == Kernel::tasks && s.merge != Merge::none && s.warps_per_task == most_team &&
            s.execution_scope == ExecutionScope::device;
 }
 constexpr int bundles_for(index_t sides)

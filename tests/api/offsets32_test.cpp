@@ -192,7 +192,8 @@ TEST_P(Offsets32On, Sptrsv)
         plan.wait();
         EXPECT_EQ(host_vector(c, got), host_vector(c, want));
     }
-    EXPECT_EQ(sptrsv::level_widths<double>(c, a.csr()).alone, sptrsv::level_widths<double>(c, a.wide.view()).alone);
+    EXPECT_EQ(sptrsv::level_widths<double>(c, a.csr()).unmerged,
+              sptrsv::level_widths<double>(c, a.wide.view()).unmerged);
 }
 
 TEST_P(Offsets32On, Sddmm)

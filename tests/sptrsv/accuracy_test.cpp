@@ -85,9 +85,11 @@ void check_accuracy(const Context& c)
     for (const int team : {1, 4})
         for (const bool reorder : {false, true}) {
             SCOPED_TRACE("team " + std::to_string(team) + (reorder ? ", reordered" : ""));
-            Options options{
-                .force = Policy{
-                    .kernel = Kernel::tasks, .merge = Merge::fixed, .rows = block, .reorder = reorder, .team = team}};
+            Options options{.force = Policy{.kernel = Kernel::tasks,
+                                            .merge = Merge::fixed,
+                                            .rows = block,
+                                            .reorder = reorder,
+                                            .warps_per_task = team}};
             const auto error_of = [&](Accuracy accuracy) {
                 options.accuracy = accuracy;
                 return worst_error(c, Plan<V>::make(c, there.view(), options), growing);

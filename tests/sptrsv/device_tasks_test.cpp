@@ -523,7 +523,7 @@ TEST_P(SptrsvDeviceTasksOn, WideLevelsGiveTheSamePlan)
         entries.emplace_back(i, i, 1.0);
     }
     const auto a = csr_of<double>(2500, 2500, std::move(entries));
-    ASSERT_GE(most_levels_there(2500, std::ssize(a.col) - 2500), 2);
+    ASSERT_GE(most_levels_on_device(2500, std::ssize(a.col) - 2500), 2);
     const auto there = to_device(c, a.view());
     const auto host = Plan<double>::make(c, there.view(), {.analysis = Analysis::host}),
                device = Plan<double>::make(c, there.view(), {.analysis = Analysis::device});
@@ -561,7 +561,8 @@ TEST_P(SptrsvDeviceTasksOn, WhatWasLeftThereIsFetched)
     const auto a = triangle_where<double>(1500, 8, [](index_t i, index_t j) {
         return i >= 40 && j < 40 ? (i + j) % 2 == 0 : i >= 1450 ? j == i - 1 : j >= 40 && j == i - 700;
     });
-    ASSERT_GE(most_levels_there(1500, std::ssize(a.col) - 1500), merge(host_queue, triangle_of(a), Merge::none).levels);
+    ASSERT_GE(most_levels_on_device(1500, std::ssize(a.col) - 1500),
+              merge(host_queue, triangle_of(a), Merge::none).levels);
     const auto there = to_device(c, a.view()), upper = to_device(c, turned(a).view());
     const std::vector<double> b(1500, 1.0);
     const auto right = to_device(c, std::span<const double>(b));

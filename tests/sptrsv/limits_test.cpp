@@ -97,9 +97,10 @@ TEST_P(SptrsvLimitsOn, LaterBundles30BitsApart)
     if (const std::string why = why_not_reserved(c, std::size_t{100} << 30); !why.empty()) GTEST_SKIP() << why;
     std::vector<std::optional<Policy>> schemes{std::nullopt};
     if (c.backend() == Backend::cuda)
-        schemes = {std::nullopt,
-                   Policy{.kernel = Kernel::tasks, .merge = Merge::fixed, .rows = 5, .team = most_team, .warps = 4},
-                   Policy{.kernel = Kernel::tasks}};
+        schemes = {
+            std::nullopt,
+            Policy{.kernel = Kernel::tasks, .merge = Merge::fixed, .rows = 5, .warps_per_task = most_team, .warps = 4},
+            Policy{.kernel = Kernel::tasks}};
     for (const auto& scheme : schemes)
         for (const Layout b : {Layout::row_major, Layout::col_major})
             for (const Layout x : {Layout::row_major, Layout::col_major})

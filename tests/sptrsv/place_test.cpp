@@ -108,7 +108,7 @@ TEST(SptrsvPlace, NoClustersAreBetterThanTheBestThinkable)
 TEST(SptrsvPlace, SaysWhyAndGivesAContextToSolveWith)
 {
     const auto a = triangle_where<double>(300, 4, [](index_t i, index_t j) { return j == i - 1; });
-    const Best best = best_context<double>(a.view());
+    const ContextChoice best = best_context<double>(a.view());
     EXPECT_EQ(best.ctx.backend(), Backend::cpu);
     EXPECT_EQ(best.placement.why.find("on the CPU: "), 0u) << best.placement.why;
     const std::string reason = why_no_cuda().empty() ? "100 solves with analysis should take" : why_no_cuda();

@@ -60,11 +60,11 @@ TEST(ChooseSptrsv, TakesARegimeOnlyWhereItIsPredictedToGain)
 
 TEST(ChooseSptrsv, FindsLevelsOnTheGpuWhereTheyAreWide)
 {
-    EXPECT_GT(most_levels_there(80'000, 3'000'000), 500);
-    EXPECT_GT(most_levels_there(200'000, 6'000'000), 140'000);
-    EXPECT_LT(most_levels_there(100, 1000), 100);
-    EXPECT_GT(most_levels_there(525'000, 525'000), 1025) << "rows with few entries cost the host as well";
-    EXPECT_EQ(most_levels_there(0, 0), 0);
+    EXPECT_GT(most_levels_on_device(80'000, 3'000'000), 500);
+    EXPECT_GT(most_levels_on_device(200'000, 6'000'000), 140'000);
+    EXPECT_LT(most_levels_on_device(100, 1000), 100);
+    EXPECT_GT(most_levels_on_device(525'000, 525'000), 1025) << "rows with few entries cost the host as well";
+    EXPECT_EQ(most_levels_on_device(0, 0), 0);
     for (const index_t rows : {1, 2, 3, 1000, 1 << 19, most_rows_swept - 1}) {
         EXPECT_LE(2 * level_bits_swept(rows) + place_bits + row_bits_swept(rows), 64) << rows;
         EXPECT_GT(index_t{1} << row_bits_swept(rows), rows - 1) << rows;
@@ -105,9 +105,9 @@ TEST(ChooseSptrsv, KnowsHowManyUnknownsABlockHas)
 
 TEST(ChooseSptrsv, LooksForClustersOnlyWhereEnoughSolvesFollow)
 {
-    EXPECT_FALSE(clusters_pay(deep(40), 1));
-    EXPECT_TRUE(clusters_pay(deep(40), 1e6));
-    EXPECT_TRUE(clusters_pay(deep(30'000), 10));
+    EXPECT_FALSE(critical_merge_pays(deep(40), 1));
+    EXPECT_TRUE(critical_merge_pays(deep(40), 1e6));
+    EXPECT_TRUE(critical_merge_pays(deep(30'000), 10));
 }
 
 TEST(ChooseSptrsv, SharesLargeLevelsAmongThreadsOnly)
@@ -160,8 +160,8 @@ TEST(ChooseSptrsv, OffersOnlyWhatWorks)
         for (const Policy& s : candidates(limits)) EXPECT_NO_THROW(check_policy(s, limits)) << to_text(s);
         EXPECT_FALSE(candidates(limits).empty());
     }
-    for (const Policy& s : reduced_schemes()) EXPECT_NO_THROW(check_policy(s, gpu)) << to_text(s);
-    const std::vector<Policy> paper = paper_schemes();
+    for (const Policy& s : ag_sptrsv_reduced_policies()) EXPECT_NO_THROW(check_policy(s, gpu)) << to_text(s);
+    const std::vector<Policy> paper = ag_sptrsv_policies();
     EXPECT_EQ(paper.size(), 33u * 3 * 18 * 2 * 30)
         << "33 pairs of n_g and sw_rnnz, 3 n_w, 18 merges, 2 orders, 30 schedules";
     for (std::size_t k = 0; k < paper.size(); k += 997)
@@ -174,7 +174,8 @@ TEST(ChooseSptrsv, OffersOnlyWhatWorks)
     EXPECT_THROW(check_policy({.kernel = Kernel::tasks, .warps = 32, .execution_scope = ExecutionScope::block}, gpu),
                  ValueError);
     EXPECT_THROW(
-        check_policy({.kernel = Kernel::tasks, .team = 4, .warps = 6, .execution_scope = ExecutionScope::block}, gpu),
+        check_policy(
+            {.kernel = Kernel::tasks, .warps_per_task = 4, .warps = 6, .execution_scope = ExecutionScope::block}, gpu),
         ValueError);
     EXPECT_THROW(check_policy({.kernel = Kernel::tasks,
                                .merge = Merge::critical,

@@ -47,15 +47,17 @@ std::string read(const std::string& file)
 
 TEST(SptrsvScheme, ReadsBackAsItWasWritten)
 {
-    std::vector<Policy> all = paper_schemes();
+    std::vector<Policy> all = ag_sptrsv_policies();
     for (const Policy& s : candidates(gpu)) all.insert(all.begin(), s);
     for (std::size_t k = 0; k < all.size(); k += k < 20 ? 1 : 101)
         EXPECT_EQ(parse_policy(to_line(all[k])), all[k]) << to_line(all[k]);
-    EXPECT_EQ(to_line({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 8}),
-              "kernel=tasks merge=critical rows=32 team=4 warps=8");
+    EXPECT_EQ(to_line({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .warps_per_task = 4, .warps = 8}),
+              "kernel=tasks merge=critical rows=32 warps_per_task=4 warps=8");
     const Policy in_a_block{.kernel = Kernel::tasks, .execution_scope = ExecutionScope::block};
     EXPECT_EQ(to_line(in_a_block), "kernel=tasks execution_scope=block");
     EXPECT_EQ(parse_policy("kernel=tasks regime=block"), in_a_block) << "as older files have it";
+    EXPECT_EQ(parse_policy("kernel=tasks team=4"), (Policy{.kernel = Kernel::tasks, .warps_per_task = 4}))
+        << "the same";
     EXPECT_EQ(parse_policy("kernel=levels limit=1"), (Policy{.kernel = Kernel::levels, .limit = 1}));
 }
 
@@ -138,7 +140,7 @@ TEST(SptrsvLearned, OverrulesWhatIsNotGoodEnough)
 {
     const Learned model(model::Perceptron::parse(by_levels, "by levels"));
     const Choice alone{{.kernel = Kernel::tasks, .warps = 16}, 1e-6, "predicted"},
-        clusters{{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 4},
+        clusters{{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .warps_per_task = 4, .warps = 4},
                  1e-6,
                  "predicted"};
     const std::vector<MergeEstimate> both{{Merge::none, 1, 1000, 1000}, {Merge::critical, 32, 10, 10}},
@@ -179,7 +181,7 @@ TEST(SptrsvCache, FingerprintsTellPatternsApart)
 }
 
 const CacheKey key{0x123, "NVIDIA H200", "f64"};
-const Policy found{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 16, .team = 4, .warps = 8};
+const Policy found{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 16, .warps_per_task = 4, .warps = 8};
 
 TEST(SptrsvCache, RemembersByPatternDeviceAndType)
 {

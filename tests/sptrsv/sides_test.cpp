@@ -31,7 +31,7 @@ std::vector<Policy> bundle_policies()
                            .merge = merge,
                            .rows = rows,
                            .reorder = rows == 5,
-                           .team = most_team,
+                           .warps_per_task = most_team,
                            .warps = 4});
     return all;
 }

@@ -55,11 +55,11 @@ int power_of(const Policy& scheme) { return scheme.kernel == Kernel::tasks && sc
 std::vector<Policy> some_of_the_papers(std::size_t count)
 {
     const char *given = std::getenv("TULLE_SIM_SEED"), *seed = given ? given : std::getenv("TULLE_SEED");
-    std::vector<Policy> all = paper_schemes(), some;
-    for (const Policy& s : reduced_schemes()) all.push_back(s);
+    std::vector<Policy> all = ag_sptrsv_policies(), some;
+    for (const Policy& s : ag_sptrsv_reduced_policies()) all.push_back(s);
     for (std::size_t k = 0; some.size() < count; ++k) {
         const Policy& s = all[k % 2 == 0 ? below(hash_of(seed ? std::strtoull(seed, nullptr, 10) : 1, k), all.size())
-                                         : all.size() - 1 - below(hash_of(5, k), reduced_schemes().size())];
+                                         : all.size() - 1 - below(hash_of(5, k), ag_sptrsv_reduced_policies().size())];
         if (s.order == WarpSchedule::ticket || runs_all_blocks()) some.push_back(s);
     }
     return some;
@@ -123,7 +123,7 @@ void check_regimes(const Context& c, const std::string& name, const HostCsr<V>& 
                                .merge = merge,
                                .rows = merge == Merge::none ? 1 : 32,
                                .reorder = team == 1,
-                               .team = team,
+                               .warps_per_task = team,
                                .warps = 8};
             const auto want = run(c, Plan<V>::make(c, there.view(), {.force = whole}), V(0.5), b);
             for (const int blocks : {1, 2, 4}) {
@@ -568,7 +568,7 @@ TEST_P(SptrsvOn, SolvesForManyRightHandSides)
     if (c.backend() == Backend::cpu) return;
     for (const Policy& policy :
          {Policy{.kernel = Kernel::tasks},
-          Policy{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .team = 4, .warps = 8}}) {
+          Policy{.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .warps_per_task = 4, .warps = 8}}) {
         SCOPED_TRACE(to_text(policy));
         check_many<double>(c, 5, 5, Layout::col_major, Layout::row_major, policy);
         check_many<float>(c, 70, 32, Layout::row_major, Layout::col_major, policy);

@@ -91,7 +91,7 @@ void check_tasks(const Queue& q, const HostCsr<double>& a, int team,
     const Buffer<double> value = to_queue(q, a.value.data(), std::ssize(a.value));
     fill_tasks(q, tasks, value.data(), most_growth, values);
     const Policy scheme{
-        .kernel = Kernel::tasks, .team = team, .warps = 4, .execution_scope = execution_scope, .blocks = 2};
+        .kernel = Kernel::tasks, .warps_per_task = team, .warps = 4, .execution_scope = execution_scope, .blocks = 2};
     SolveScratch<double> shared = execution_scope == ExecutionScope::device
                                       ? make_shared<double>(q, chain_rows, tasks.task.size(), 4, team)
                                       : make_shared<double>(q, chain_rows, scheme);

@@ -166,7 +166,7 @@ Json levels(const Context& ctx, const CsrView<double>& a)
         return bars_of(
             sptrsv::level_widths<double>(ctx, a,
                                          {.uplo = uplo, .unit_diagonal = true, .other_side = sptrsv::OtherSide::ignore})
-                .alone);
+                .unmerged);
     };
     return {{"lower", of(sptrsv::Uplo::lower)}, {"upper", of(sptrsv::Uplo::upper)}};
 }

@@ -156,7 +156,7 @@ bool find_levels_on_device(const Queue& q, const Options& options, AnalysisState
 {
     if (!known.device) return false;
     const DeviceTriangle& t = known.device->triangle;
-    const index_t deepest = most_levels_there(t.rows, t.nonzeros());
+    const index_t deepest = most_levels_on_device(t.rows, t.nonzeros());
     if (deepest == 0 || t.rows >= most_rows_swept) return false;
     LevelAnalysis swept = sweep(q, t, chains_for(options), deepest);
     const std::optional<Surveyed> found = survey(q, t, swept);
@@ -253,7 +253,7 @@ AnalysisState analyze_pattern(const Context& ctx, const WideView<V>& a, const Op
     const Pattern& t = pattern_on_host(ctx, known);
     const Graph& levels = known.host->levels.emplace(merge(ctx.host(), t, Merge::none));
     known.features = features_of(t, levels);
-    known.wide = ctx.backend() == Backend::cuda && levels.levels <= most_levels_there(t.rows, t.nonzeros());
+    known.wide = ctx.backend() == Backend::cuda && levels.levels <= most_levels_on_device(t.rows, t.nonzeros());
     return known;
 }
 
@@ -281,11 +281,11 @@ Limits limits_of(const Context& ctx)
 void look_at_chains(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known)
 {
     if (!known.estimates.empty()) {  // found there
-        if (!chains_pay(expected_calls)) known.estimates.resize(1);
+        if (!chain_merge_pays(expected_calls)) known.estimates.resize(1);
         return;
     }
     known.estimates = {estimate_of(Merge::none, 1, levels_on_host(ctx, known), limits)};
-    if (chains_pay(expected_calls)) add_merge(ctx, limits, Merge::chains, known);
+    if (chain_merge_pays(expected_calls)) add_merge(ctx, limits, Merge::chains, known);
 }
 
 void evaluate_merges(const Context& ctx, const Limits& limits, double expected_calls, AnalysisState& known)
@@ -300,9 +300,9 @@ void evaluate_merges(const Context& ctx, const Limits& limits, double expected_c
     }
     known.estimates = {estimate_of(Merge::none, 1, levels_on_host(ctx, known), limits)};
     known.host->merged.clear();
-    if (!clusters_pay(known.features, expected_calls)) return;
+    if (!critical_merge_pays(known.features, expected_calls)) return;
     add_merge(ctx, limits, Merge::critical, known);
-    if (favours_neighbours(known.features)) add_merge(ctx, limits, Merge::fixed, known);
+    if (depends_on_neighbours(known.features)) add_merge(ctx, limits, Merge::fixed, known);
 }
 
 template <class V>

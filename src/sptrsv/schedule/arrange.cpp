@@ -163,8 +163,8 @@ void arrange_tasks(const Context& ctx, const CudaQueue& q, const CpuQueue& host,
         },
         "ExecutionScope::device, or a cluster of more blocks");
     const int bundles = takes_bundles(s) ? bundles_for(options.right_hand_sides) : 1;
-    const Packing packing{s.reorder, s.team,
-                          std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / (s.team * bundles))};
+    const Packing packing{s.reorder, s.warps_per_task,
+                          std::max<offset_t>(1, offset_t{s.warps} * multiprocessors(q) / (s.warps_per_task * bundles))};
     p.tasks = is_device_resident(known, options, s) ? tasks_from_device(q, known, s, packing)
                                                     : tasks_from_host(ctx, q, host, known, options, s, packing);
     p.levels = p.tasks.levels;
@@ -172,7 +172,7 @@ void arrange_tasks(const Context& ctx, const CudaQueue& q, const CpuQueue& host,
     fill_zero(q, p.task_values.substitute.data(),
               p.task_values.substitute.size());  // of merged nodes alone it is written
     p.shared = s.execution_scope == ExecutionScope::device
-                   ? make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.team)
+                   ? make_shared<V>(q, p.tasks.rows, p.tasks.task.size(), s.warps, s.warps_per_task)
                    : make_shared<V>(q, p.tasks.rows, s);
 }
 
@@ -200,8 +200,8 @@ template <class V>
 SolveScratch<V> make_bundles(const CudaQueue& q, const Tasks& tasks, const Policy& s, index_t sides)
 {
     const int bundles = bundles_for(sides);
-    return make_shared<V>(q, offset_t{tasks.rows} * bundles * bundle_sides, tasks.task.size(), s.warps, s.team,
-                          bundles);
+    return make_shared<V>(q, offset_t{tasks.rows} * bundles * bundle_sides, tasks.task.size(), s.warps,
+                          s.warps_per_task, bundles);
 }
 
 template <class V>

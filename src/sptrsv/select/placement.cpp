@@ -75,7 +75,7 @@ Placement place(const Features& features, const std::vector<MergeEstimate>& esti
 }
 
 template <class V>
-Best best_context(const AnyView<V>& given, const Options& options, int threads, int device)
+ContextChoice best_context(const AnyView<V>& given, const Options& options, int threads, int device)
 {
     const Context host = Context::cpu(threads);
     Buffer<offset_t> wide;
@@ -88,7 +88,7 @@ Best best_context(const AnyView<V>& given, const Options& options, int threads, 
     return {placement.backend == Backend::cpu ? host : gpu, placement};
 }
 
-template Best best_context(const AnyView<float>&, const Options&, int, int);
-template Best best_context(const AnyView<double>&, const Options&, int, int);
+template ContextChoice best_context(const AnyView<float>&, const Options&, int, int);
+template ContextChoice best_context(const AnyView<double>&, const Options&, int, int);
 
 }  // namespace tulle::inline TULLE_ABI::sptrsv

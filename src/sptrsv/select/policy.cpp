@@ -33,10 +33,12 @@ constexpr Names<WarpSchedule, 4> orders{"order", &Policy::order, {"ticket", "rou
 constexpr Names<ExecutionScope, 3> execution_scopes{"execution_scope",
                                                     &Policy::execution_scope,
                                                     {"device", "block", "cluster"}};
-constexpr std::string_view older_scope_key = "regime";  // in files written before the first release
+// Keys in files written before the first release, and what they are called now.
+constexpr std::pair<std::string_view, std::string_view> older_keys[] = {{"regime", "execution_scope"},
+                                                                        {"team", "warps_per_task"}};
 
 constexpr std::pair<std::string_view, int Policy::*> numbers[] = {
-    {"rows", &Policy::rows},   {"limit", &Policy::limit},       {"team", &Policy::team},
+    {"rows", &Policy::rows},   {"limit", &Policy::limit},       {"warps_per_task", &Policy::warps_per_task},
     {"warps", &Policy::warps}, {"subwarps", &Policy::subwarps}, {"share_above", &Policy::share_above},
     {"alpha", &Policy::alpha}, {"blocks", &Policy::blocks}};
 
@@ -57,6 +59,13 @@ bool read_name(const Names<E, N>& names, std::string_view key, std::string_view 
             return true;
         }
     return false;
+}
+
+std::string_view key_of(std::string_view written)
+{
+    for (const auto& [older, key] : older_keys)
+        if (written == older) return key;
+    return written;
 }
 
 bool read_number(std::string_view key, std::string_view value, Policy& s)
@@ -85,15 +94,24 @@ std::vector<Policy> candidates(const Limits& limits)
                 {.kernel = Kernel::levels, .merge = Merge::critical, .rows = 256}};
     }
     std::vector<Policy> all;
-    for (const int team : {4, 1})
+    for (const int warps_per_task : {4, 1})
         for (const int rows : {32, 16, 8})
-            all.push_back({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = rows, .team = team, .warps = 8});
+            all.push_back({.kernel = Kernel::tasks,
+                           .merge = Merge::critical,
+                           .rows = rows,
+                           .warps_per_task = warps_per_task,
+                           .warps = 8});
     for (const int warps : {4, 16}) all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .warps = warps});
-    for (const int team : {4, 1})
-        all.push_back({.kernel = Kernel::tasks, .merge = Merge::fixed, .rows = 32, .team = team, .warps = 8});
-    for (const int team : {4, 1})
-        all.push_back({.kernel = Kernel::tasks, .merge = Merge::chains, .rows = 32, .team = team, .warps = 8});
-    all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .team = 4, .warps = 16});
+    for (const int warps_per_task : {4, 1})
+        all.push_back(
+            {.kernel = Kernel::tasks, .merge = Merge::fixed, .rows = 32, .warps_per_task = warps_per_task, .warps = 8});
+    for (const int warps_per_task : {4, 1})
+        all.push_back({.kernel = Kernel::tasks,
+                       .merge = Merge::chains,
+                       .rows = 32,
+                       .warps_per_task = warps_per_task,
+                       .warps = 8});
+    all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .warps_per_task = 4, .warps = 16});
     all.push_back({.kernel = Kernel::tasks, .merge = Merge::none, .reorder = true, .warps = 16});
     all.push_back({.kernel = Kernel::tasks, .merge = Merge::critical, .rows = 32, .reorder = true, .warps = 4});
     for (const ExecutionScope execution_scope : {ExecutionScope::block, ExecutionScope::cluster}) {
@@ -102,7 +120,7 @@ std::vector<Policy> candidates(const Limits& limits)
             all.push_back({.kernel = Kernel::tasks,
                            .merge = merge,
                            .rows = merge == Merge::none ? 1 : 32,
-                           .team = merge == Merge::none ? 1 : 4,
+                           .warps_per_task = merge == Merge::none ? 1 : 4,
                            .warps = merge == Merge::none ? 16 : 12,
                            .execution_scope = execution_scope,
                            .blocks = std::min(Policy{}.blocks, limits.cluster_blocks)});
@@ -110,7 +128,7 @@ std::vector<Policy> candidates(const Limits& limits)
     return all;
 }
 
-std::vector<Policy> paper_schemes()
+std::vector<Policy> ag_sptrsv_policies()
 {
     std::vector<Policy> variants;  // Prepare: n_g, sw_rnnz, n_w
     for (const int warps : {2, 8, 16})
@@ -146,7 +164,7 @@ std::vector<Policy> paper_schemes()
     return all;
 }
 
-std::vector<Policy> reduced_schemes()
+std::vector<Policy> ag_sptrsv_reduced_policies()
 {
     std::vector<Policy> all;
     for (const WarpSchedule order :
@@ -213,7 +231,7 @@ std::string to_text(const Policy& s)
     if (on_cpu) return text;
     if (s.merge == Merge::average || s.merge == Merge::threshold) text += concat(" with ", s.limit, " entries");
     text += concat(", ", s.warps, " warps");
-    if (s.team > 1) text += concat(" in warp groups of ", s.team);
+    if (s.warps_per_task > 1) text += concat(" in warp groups of ", s.warps_per_task);
     if (s.execution_scope == ExecutionScope::block) text += ", in one block";
     if (s.execution_scope == ExecutionScope::cluster) text += concat(", in one cluster of ", s.blocks, " blocks");
     if (s.reorder) text += ", reordered";
@@ -251,7 +269,7 @@ std::optional<Policy> parse_policy(std::string_view line)
         const std::size_t equals = word.find('=');
         if (equals == std::string_view::npos) return std::nullopt;
         const std::string_view written = word.substr(0, equals), value = word.substr(equals + 1);
-        const std::string_view key = written == older_scope_key ? execution_scopes.key : written;
+        const std::string_view key = key_of(written);
         const bool understood = read_name(kernels, key, value, s) || read_name(merges, key, value, s) ||
                                 read_name(groupings, key, value, s) || read_name(orders, key, value, s) ||
                                 read_name(execution_scopes, key, value, s) || read_number(key, value, s);

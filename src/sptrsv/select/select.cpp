@@ -112,24 +112,25 @@ SharedLevels cheapest_levels(const Features& f, const std::vector<MergeEstimate>
 
 double tasks_per_level(const MergeEstimate& o) { return static_cast<double>(o.tasks) / std::max<index_t>(1, o.levels); }
 
-Policy scheme_for(const MergeEstimate& o, int team)
+Policy scheme_for(const MergeEstimate& o, int warps_per_task)
 {
     const bool few = tasks_per_level(o) < shallow;
-    const int warps = o.merge == Merge::none ? (few ? 4 : 16) : team == 1 ? 8 : few ? 4 : 12;
-    return {.kernel = Kernel::tasks, .merge = o.merge, .rows = o.rows, .team = team, .warps = warps};
+    const int warps = o.merge == Merge::none ? (few ? 4 : 16) : warps_per_task == 1 ? 8 : few ? 4 : 12;
+    return {
+        .kernel = Kernel::tasks, .merge = o.merge, .rows = o.rows, .warps_per_task = warps_per_task, .warps = warps};
 }
 
 // The schemes an estimate allows, the whole GPU's first.
 std::vector<Policy> schemes_for(const Features& f, const MergeEstimate& o, const Limits& limits)
 {
     std::vector<Policy> all;
-    for (const int team : {1, 4})
-        if (o.merge != Merge::none || team == 1) all.push_back(scheme_for(o, team));
+    for (const int warps_per_task : {1, 4})
+        if (o.merge != Merge::none || warps_per_task == 1) all.push_back(scheme_for(o, warps_per_task));
     if (!limits.execution_scopes) return all;
     for (const ExecutionScope execution_scope : {ExecutionScope::block, ExecutionScope::cluster}) {
         Policy s = scheme_for(o, o.merge == Merge::none ? 1 : 4);
         s.execution_scope = execution_scope;
-        s.warps = most_warps_in_block(s.team, o.merge != Merge::none);
+        s.warps = most_warps_in_block(s.warps_per_task, o.merge != Merge::none);
         s.blocks = std::min(s.blocks, limits.cluster_blocks);
         if (works(s, limits) && fits(s, f.rows, sizeof(double), limits)) all.push_back(s);
     }
@@ -174,12 +175,12 @@ std::string reason(const Features& f, const MergeEstimate& o, const Policy& s)
 void check_execution_scope(const Policy& s, const Limits& limits)
 {
     if (s.execution_scope == ExecutionScope::device) return;
-    const int most = most_warps_in_block(s.team, s.merge != Merge::none);
+    const int most = most_warps_in_block(s.warps_per_task, s.merge != Merge::none);
     require<ValueError>(s.kernel == Kernel::tasks,
                         [&] { return concat("the kernel '", to_text(s.kernel), "' works on the whole GPU"); });
     require<ValueError>(
-        s.warps <= most && s.warps % s.team == 0,
-        [&] { return concat("a block of ", s.warps, " warps in warp groups of ", s.team); },
+        s.warps <= most && s.warps % s.warps_per_task == 0,
+        [&] { return concat("a block of ", s.warps, " warps in warp groups of ", s.warps_per_task); },
         concat("up to ", most, ", whole warp groups"));
     if (s.execution_scope == ExecutionScope::block) return;
     require<ValueError>(limits.cluster_blocks > 1, "this GPU has no clusters of blocks");
@@ -283,17 +284,17 @@ std::string device_of(const Context& ctx)
 
 }  // namespace
 
-double predict_seconds(const Features& f, const MergeEstimate& o, int team)
+double predict_seconds(const Features& f, const MergeEstimate& o, int warps_per_task)
 {
     const auto levels = static_cast<double>(o.levels), tasks = static_cast<double>(o.tasks);
     if (o.merge == Merge::none) return start + levels * row_level + tasks * row_task;
-    if (team > 1) return start + levels * team_level + tasks * team_task;
+    if (warps_per_task > 1) return start + levels * team_level + tasks * team_task;
     return start + levels * (warp_level + warp_level_entry * f.row_mean) + tasks * warp_task;
 }
 
 double predict_seconds(const Features& f, const MergeEstimate& o, const Policy& s)
 {
-    if (s.execution_scope == ExecutionScope::device) return predict_seconds(f, o, s.team);
+    if (s.execution_scope == ExecutionScope::device) return predict_seconds(f, o, s.warps_per_task);
     const double dense = o.merge == Merge::none ? 0 : static_cast<double>(o.tasks) * o.rows * o.rows * dense_bytes;
     const double bytes = static_cast<double>(f.nonzeros) * entry_bytes + dense;
     const double bandwidth =
@@ -315,7 +316,7 @@ bool fits(const Policy& s, index_t rows, std::size_t value_bytes, const Limits& 
            static_cast<std::size_t>(unknowns_of_a_block(s, rows)) * value_bytes + static_shared <= limits.block_bytes;
 }
 
-bool favours_neighbours(const Features& features) { return features.dependency_nearness >= least_nearness; }
+bool depends_on_neighbours(const Features& features) { return features.dependency_nearness >= least_nearness; }
 
 bool merges_pay_on_cpu(const Features& f, const Limits& limits, double expected_calls)
 {
@@ -325,12 +326,12 @@ bool merges_pay_on_cpu(const Features& f, const Limits& limits, double expected_
            expected_calls * static_cast<double>(f.nonzeros) * cpu_entry > 10 * cost;
 }
 
-bool clusters_pay(const Features& f, double expected_calls)
+bool critical_merge_pays(const Features& f, double expected_calls)
 {
     return expected_calls * f.levels * row_level > static_cast<double>(f.nonzeros) * cluster_entry;
 }
 
-bool chains_pay(double expected_calls) { return expected_calls * row_level > chain_level; }
+bool chain_merge_pays(double expected_calls) { return expected_calls * row_level > chain_level; }
 
 bool has_wide_levels(const Features& f)
 {
@@ -346,7 +347,7 @@ bool host_merge_pays(const Features& f, index_t levels, double seconds, double e
     return expected_calls * seconds * std::min(cluster_gain, most_gain) > costs;
 }
 
-index_t most_levels_there(index_t rows, offset_t nonzeros)
+index_t most_levels_on_device(index_t rows, offset_t nonzeros)
 {
     const double on_host = static_cast<double>(nonzeros) * host_entry + rows * host_row;
     return static_cast<index_t>(std::min<double>(on_host / there_level, most_levels_swept(rows)));
@@ -410,7 +411,8 @@ void check_policy(const Policy& s, const Limits& limits)
                             "alpha_level and sw_rnnz are not negative, or unlimited");
     }
     require<ValueError>(
-        s.team == 1 || s.team == 4, [&] { return concat("warp groups of ", s.team, " warps"); }, "1 or 4");
+        s.warps_per_task == 1 || s.warps_per_task == 4,
+        [&] { return concat("warp groups of ", s.warps_per_task, " warps"); }, "1 or 4");
     require<ValueError>(
         s.kernel != Kernel::tasks || s.limit <= 256,
         [&] { return concat("nodes of rows of up to ", s.limit, " entries"); }, "up to 256");
@@ -519,7 +521,8 @@ Selection select(const Context& ctx, const Options& options, const Limits& limit
             return selected;
         }
     }
-    const bool may_cluster = limits.backend == Backend::cpu || clusters_pay(known.features, options.expected_calls);
+    const bool may_cluster =
+        limits.backend == Backend::cpu || critical_merge_pays(known.features, options.expected_calls);
     if (const Model model =
             may_cluster ? model_for(options, limits.backend == Backend::cpu ? About::cpu : About::cuda) : nullptr)
         if (const std::optional<Choice> learned = choose_learned(known.features, *model, limits)) {

@@ -39,14 +39,14 @@ void spy_levels(const Session& session, const SpyOptions& options)
     const sptrsv::LevelWidths widths =
         sptrsv::level_widths<double>(ctx, loaded.matrix.view(),
                                      {.unit_diagonal = true, .other_side = sptrsv::OtherSide::ignore});
-    const auto before = std::ssize(widths.alone), after = std::ssize(widths.clustered);
+    const auto before = std::ssize(widths.unmerged), after = std::ssize(widths.merged);
     {
         const Activity work(session.console, concat("drawing ", options.to));
         picture::write_widths(
             options.to,
             {.title = options.title.empty() ? concat(options.matrix.name(), ", lower triangle") : options.title,
-             .panels = {{panel_title("single rows", widths.alone), widths.alone},
-                        {panel_title("critical-path nodes of up to 32 rows", widths.clustered), widths.clustered}},
+             .panels = {{panel_title("single rows", widths.unmerged), widths.unmerged},
+                        {panel_title("critical-path nodes of up to 32 rows", widths.merged), widths.merged}},
              .size = options.size,
              .format = options.format,
              .legend = !options.no_legend});

@@ -36,8 +36,8 @@ std::vector<sptrsv::Policy> in_any_order(std::vector<sptrsv::Policy> schemes)
 
 std::vector<sptrsv::Policy> of_the_paper(const TuneSptrsvOptions& o)
 {
-    if (o.exhaustive) return in_any_order(sptrsv::paper_schemes());
-    return o.paper ? sptrsv::reduced_schemes() : std::vector<sptrsv::Policy>{};
+    if (o.exhaustive) return in_any_order(sptrsv::ag_sptrsv_policies());
+    return o.paper ? sptrsv::ag_sptrsv_reduced_policies() : std::vector<sptrsv::Policy>{};
 }
 
 template <class V>

@@ -303,7 +303,7 @@ SolveScratch<V> make_shared(const CudaQueue& q, index_t unknowns, const Policy& 
     SolveScratch<V> shared{.unknown = {},
                            .turns = Buffer<TicketState>(q, 1),
                            .half = unknowns_of_a_block(s, unknowns),
-                           .takers = blocks * s.warps / s.team,
+                           .takers = blocks * s.warps / s.warps_per_task,
                            .execution_scope = s.execution_scope,
                            .blocks = blocks};
     fill_zero(q, shared.turns.data(), 1);
