@@ -236,8 +236,8 @@ struct Recipe {
     bool operator==(const Recipe&) const = default;
 };
 
-/// Where a solve stands; given to an Observer.
-struct Standing {
+/// The progress of a solve; given to an Observer.
+struct SolveProgress {
     offset_t iterations = 0;  ///< iterations done
     double residual = 0;      ///< norm of the residual, as the method tells it
     double target = 0;        ///< norm that is small enough
@@ -245,7 +245,7 @@ struct Standing {
 };
 
 /// Called whenever the host looks at the residual, from the calling thread. May be empty.
-using Observer = std::function<void(const Standing&)>;
+using Observer = std::function<void(const SolveProgress&)>;
 
 /// How a solve went.
 struct Report {

@@ -31,7 +31,7 @@ nb::dict as_dict(const solve::Report& r)
 }
 
 // Ctrl-C ends a solve where it asks; Python's lock is taken for a moment.
-void stop_on_interrupt(const solve::Standing&)
+void stop_on_interrupt(const solve::SolveProgress&)
 {
     const nb::gil_scoped_acquire held;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();

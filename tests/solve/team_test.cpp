@@ -187,7 +187,7 @@ TEST_P(SolveOnTeam, KeepsDistributedVectors)
         members[m].run([&](const auto& q) { upload(q, b.data() + plan.begin(m), plan.b(m).data(), n); });
     }
     offset_t seen = 0;
-    EXPECT_TRUE(plan.solve([&](const Standing& s) { seen = s.iterations; }).converged());
+    EXPECT_TRUE(plan.solve([&](const SolveProgress& s) { seen = s.iterations; }).converged());
     EXPECT_GT(seen, 0);
     for (int m = 0; m < plan.members(); ++m) {
         const std::span<const double> part = plan.x(m);

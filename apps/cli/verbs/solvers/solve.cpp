@@ -123,7 +123,7 @@ solve::Recipe recipe_of(const SolveOptions& o)
 class ResidualProgress {
 public:
     explicit ResidualProgress(Progress progress) : progress_(std::move(progress)) {}
-    void operator()(const solve::Standing& s)
+    void operator()(const solve::SolveProgress& s)
     {
         if (first_ == 0) first_ = s.residual;
         if (!progress_ || !(s.residual > 0) || !(s.target > 0) || !(first_ > s.target)) return;
@@ -159,7 +159,7 @@ Outcome solve_on_team(const Session& session, const Context& like, const CsrView
     auto plan = solve::TeamPlan<V>::make(team, a, recipe_of(o));
     ResidualProgress progress(work.progress());
     x.resize(b.size());
-    solve::Report report = plan.solve(b, x, [&](const solve::Standing& s) { progress(s); });
+    solve::Report report = plan.solve(b, x, [&](const solve::SolveProgress& s) { progress(s); });
     return outcome_of(plan, std::move(report));
 }
 
@@ -178,7 +178,7 @@ Outcome solve_on(const Session& session, const Context& ctx, const CsrView<V>& a
     recipe.unknowns_per_node = o.unknowns_per_node > 0 ? o.unknowns_per_node : usual;
     auto plan = solve::Plan<V>::make(ctx, there.view(), recipe, std::as_const(near_null).view());
     ResidualProgress progress(work.progress());
-    solve::Report report = plan.solve(right.span(), left.span(), [&](const solve::Standing& s) { progress(s); });
+    solve::Report report = plan.solve(right.span(), left.span(), [&](const solve::SolveProgress& s) { progress(s); });
     const Buffer<V> here = to_host<V>(ctx, std::as_const(left).span());
     x.assign(here.span().begin(), here.span().end());
     return outcome_of(plan, std::move(report));
