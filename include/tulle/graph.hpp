@@ -207,11 +207,11 @@ TULLE_API offset_t count_triangles(const Context& ctx, const AnyCsr<double>& a);
 
 /// Options of pagerank(); the defaults are NetworkX's.
 struct RankOptions {
-    double damping = 0.85;                  ///< probability of following an edge
-    double tolerance = 1e-6;                ///< converged when the 1-norm of the change is below n * tolerance
-    int iterations = 100;                   ///< at most
-    std::span<const double> personal = {};  ///< where a jump goes, in proportion; empty: anywhere
-    std::span<const double> dangling = {};  ///< where a vertex without edges goes; empty: as a jump
+    double damping = 0.85;                         ///< probability of following an edge
+    double tolerance = 1e-6;                       ///< converged when the 1-norm of the change is below n * tolerance
+    int iterations = 100;                          ///< at most
+    std::span<const double> personalization = {};  ///< where a jump goes, in proportion; empty: anywhere
+    std::span<const double> dangling = {};         ///< where a vertex without edges goes; empty: as a jump
 };
 
 /// Result of an iteration.

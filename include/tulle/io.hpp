@@ -63,7 +63,7 @@ struct ReadOptions {
 };
 
 /// How often something occurs in a file, and where first.
-struct Found {
+struct Occurrences {
     offset_t count = 0;  ///< how often
     offset_t line = 0;   ///< line of the first, from 1; 0 in files without lines
     index_t row = -1;    ///< row of the first, from 0
@@ -79,10 +79,10 @@ struct FileInfo {
     std::size_t bytes = 0;             ///< size of the file
     std::string comment = {};          ///< comment lines of the file
     std::string values = "stored";     ///< where the values come from: stored, ones, random:SEED
-    Found duplicates = {};             ///< entries at the position of an earlier one, to which they were added
-    Found overflowed = {};             ///< finite values that are infinite in ReadOptions::narrow
-    Found underflowed = {};            ///< values other than zero that became zero
-    Found rounded = {};                ///< whole numbers that the value type does not hold exactly
+    Occurrences duplicates = {};       ///< entries at the position of an earlier one, to which they were added
+    Occurrences overflowed = {};       ///< finite values that are infinite in ReadOptions::narrow
+    Occurrences underflowed = {};      ///< values other than zero that became zero
+    Occurrences rounded = {};          ///< whole numbers that the value type does not hold exactly
 };
 
 /// Reads a matrix of any format into CSR; rows are sorted, entries at the same position added up.
@@ -104,7 +104,7 @@ TULLE_API Csr<V> read(const Context& ctx, const std::filesystem::path& file, con
 struct Warning {
     std::string kind;     ///< overflow, underflow, rounding
     std::string message;  ///< a sentence with file, line, row and column
-    Found where;          ///< how often, and where first
+    Occurrences where;    ///< how often, and where first
 };
 
 /// What reading changed in the values. Duplicates give no warning: read() adds them up.

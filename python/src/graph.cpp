@@ -62,9 +62,9 @@ offset_t triangles(Place& place, const Compressed& a)
 }
 
 nb::tuple pagerank(Place& place, const Compressed& a, double damping, double tolerance, int iterations,
-                   const Input<double>& personal, const Input<double>& dangling)
+                   const Input<double>& personalization, const Input<double>& dangling)
 {
-    const graph::RankOptions options{damping, tolerance, iterations, span_of(personal), span_of(dangling)};
+    const graph::RankOptions options{damping, tolerance, iterations, span_of(personalization), span_of(dangling)};
     graph::Ranking r =
         on_graph(place, a, [&](const Context& c, const auto& g) { return graph::pagerank(c, g, options); });
     return nb::make_tuple(array_of(std::move(r.value)), r.iterations, r.converged);
@@ -172,8 +172,8 @@ void bind_products(nb::module_& m, const std::string& type)
 void bind_graph(nb::module_& m)
 {
     m.def("graph_triangles", &triangles, "context"_a, "a"_a);
-    m.def("graph_pagerank", &pagerank, "context"_a, "a"_a, "damping"_a, "tolerance"_a, "iterations"_a, "personal"_a,
-          "dangling"_a);
+    m.def("graph_pagerank", &pagerank, "context"_a, "a"_a, "damping"_a, "tolerance"_a, "iterations"_a,
+          "personalization"_a, "dangling"_a);
     m.def("graph_hits", &hits, "context"_a, "a"_a, "tolerance"_a, "iterations"_a);
     m.def("graph_breadth_first", &breadth_first, "context"_a, "a"_a, "source"_a);
     m.def("graph_shortest_paths", &shortest_paths, "context"_a, "a"_a, "source"_a);

@@ -48,9 +48,9 @@ def test_pagerank_of_one_place_and_its_errors():
     A = directed(density=0.03)
     there = np.zeros(60)
     there[7] = 1
-    assert graph.pagerank(A, personal=there, tolerance=1e-12, iterations=1000).value[7] >= 0.15
-    with pytest.raises(tulle.ShapeError, match="personal"):
-        graph.pagerank(A, personal=np.ones(59))
+    assert graph.pagerank(A, personalization=there, tolerance=1e-12, iterations=1000).value[7] >= 0.15
+    with pytest.raises(tulle.ShapeError, match="personalization"):
+        graph.pagerank(A, personalization=np.ones(59))
     with pytest.raises(tulle.InvalidValue, match="weight"):
         graph.pagerank(-A)
 

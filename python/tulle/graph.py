@@ -98,7 +98,7 @@ def triangles(A: Any, *, context: Context | None = None) -> int:
     return _run(_core.graph_triangles, A, context)
 
 
-def pagerank(A: Any, *, damping: float = 0.85, tolerance: float = 1e-6, iterations: int = 100, personal: Any = None, dangling: Any = None, context: Context | None = None) -> Ranking:
+def pagerank(A: Any, *, damping: float = 0.85, tolerance: float = 1e-6, iterations: int = 100, personalization: Any = None, dangling: Any = None, context: Context | None = None) -> Ranking:
     """PageRank by NetworkX's definition.
 
     Parameters
@@ -111,7 +111,7 @@ def pagerank(A: Any, *, damping: float = 0.85, tolerance: float = 1e-6, iteratio
         Converged when the 1-norm of the change is below n times this.
     iterations : int
         At most.
-    personal, dangling : array_like, optional
+    personalization, dangling : array_like, optional
         Where a jump goes, and a vertex without edges, in proportion; by default anywhere, and as a jump.
     context : Context, optional
         Where and how.
@@ -123,7 +123,7 @@ def pagerank(A: Any, *, damping: float = 0.85, tolerance: float = 1e-6, iteratio
     array([0.5, 0.5])
     """
     n = sparse(A).shape[0]
-    return Ranking(*_run(_core.graph_pagerank, A, context, damping, tolerance, iterations, _vector(personal, n, "personal"), _vector(dangling, n, "dangling")))
+    return Ranking(*_run(_core.graph_pagerank, A, context, damping, tolerance, iterations, _vector(personalization, n, "personalization"), _vector(dangling, n, "dangling")))
 
 
 def hits(A: Any, *, tolerance: float = 1e-8, iterations: int = 1000, context: Context | None = None) -> Hits:

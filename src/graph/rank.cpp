@@ -130,7 +130,7 @@ Ranking pagerank(const Context& ctx, const AnyCsr<double>& given, const RankOpti
     require<ValueError>(options.damping >= 0 && options.damping <= 1 && options.tolerance >= 0 &&
                             options.iterations >= 0,
                         "damping must be in 0 … 1, tolerance and iterations not negative");
-    const Vector jump = distribution(options.personal, a.rows, "personal");
+    const Vector jump = distribution(options.personalization, a.rows, "personalization");
     const Vector dangling = options.dangling.empty() ? jump : distribution(options.dangling, a.rows, "dangling");
     if (a.rows == 0) return {.value = {}, .iterations = 0, .converged = true};
     const Context some = ctx.for_work(a.nonzeros);

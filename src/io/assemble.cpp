@@ -70,8 +70,8 @@ offset_t write_row(const Slots<V>& slots, offset_t* begin, offset_t* end, index_
 
 // Rows whose entries were added up, looked at once more; their slots are in order.
 template <class V>
-Found find_duplicates(const CpuQueue& q, const Slots<V>& slots, const Csr<V>& wide, const offset_t* slot,
-                      const offset_t* length)
+Occurrences find_duplicates(const CpuQueue& q, const Slots<V>& slots, const Csr<V>& wide, const offset_t* slot,
+                            const offset_t* length)
 {
     offset_t count = 0;
     index_t first = wide.rows;
@@ -87,7 +87,7 @@ Found find_duplicates(const CpuQueue& q, const Slots<V>& slots, const Csr<V>& wi
         if (count > before) first = std::min(first, i);
     }
     if (count == 0) return {};
-    Found found{.count = count, .row = first};
+    Occurrences found{.count = count, .row = first};
     for (offset_t k = wide.row_begin.data()[first] + 1; found.col < 0; ++k)
         if (repeats(k)) found.col = slots.col(slot[k]);
     return found;
@@ -128,7 +128,7 @@ bool is_canonical(const CpuQueue& q, const Csr<V>& a)
 }  // namespace
 
 template <class V>
-Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror, Found& duplicates)
+Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror, Occurrences& duplicates)
 {
     const Slots<V> slots{entries, mirror};
     matrix::Groups groups = group_by_row(q, slots);
@@ -147,13 +147,13 @@ Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror, Fou
         length.data()[i] = write_row(slots, slot + from, slot + to, a.col.data() + from, a.value.data() + from);
         kept += length.data()[i];
     }
-    duplicates = kept == n ? Found{} : find_duplicates(q, slots, a, slot, length.data());
+    duplicates = kept == n ? Occurrences{} : find_duplicates(q, slots, a, slot, length.data());
     groups.source = {};
     return kept == n ? std::move(a) : close_gaps(q, a, std::move(length));
 }
 
 template <class V>
-Csr<V> assemble(const CpuQueue& q, Csr<V> a, Found& duplicates)
+Csr<V> assemble(const CpuQueue& q, Csr<V> a, Occurrences& duplicates)
 {
     a.sorted = a.unique = true;
     if (is_canonical(q, a)) return a;
@@ -177,10 +177,10 @@ void set_pattern_values(const CpuQueue& q, Csr<V>& a, const ReadOptions& options
             a.value.data()[k] = value(i, a.col.data()[k]);
 }
 
-template Csr<float> assemble(const CpuQueue&, const CooView<float>&, Mirror, Found&);
-template Csr<double> assemble(const CpuQueue&, const CooView<double>&, Mirror, Found&);
-template Csr<float> assemble(const CpuQueue&, Csr<float>, Found&);
-template Csr<double> assemble(const CpuQueue&, Csr<double>, Found&);
+template Csr<float> assemble(const CpuQueue&, const CooView<float>&, Mirror, Occurrences&);
+template Csr<double> assemble(const CpuQueue&, const CooView<double>&, Mirror, Occurrences&);
+template Csr<float> assemble(const CpuQueue&, Csr<float>, Occurrences&);
+template Csr<double> assemble(const CpuQueue&, Csr<double>, Occurrences&);
 template void set_pattern_values(const CpuQueue&, Csr<float>&, const ReadOptions&, FileInfo&);
 template void set_pattern_values(const CpuQueue&, Csr<double>&, const ReadOptions&, FileInfo&);
 

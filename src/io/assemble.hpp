@@ -17,11 +17,11 @@ enum class Mirror { none, same, negated };
 // threads. With a mirror, rows < max_index. `duplicates` tells how many stored entries had the position of an earlier
 // one, and the first such position in the order of the rows.
 template <class V>
-Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror, Found& duplicates);
+Csr<V> assemble(const CpuQueue& q, const CooView<V>& entries, Mirror mirror, Occurrences& duplicates);
 
 // The same for rows that may be unsorted or hold a column twice; `sorted` and `unique` are found out, not believed.
 template <class V>
-Csr<V> assemble(const CpuQueue& q, Csr<V> a, Found& duplicates);
+Csr<V> assemble(const CpuQueue& q, Csr<V> a, Occurrences& duplicates);
 
 // The values of a matrix that has none, as the options ask for them; says so in `info`.
 template <class V>

@@ -15,7 +15,7 @@ constexpr offset_t worth_threads = offset_t{1} << 13;  // entries below which st
 
 // How many entries `lost` speaks of, and the first of them.
 template <class V, class F>
-Found find_losses(const CpuQueue& q, const Csr<V>& a, F&& lost)
+Occurrences find_losses(const CpuQueue& q, const Csr<V>& a, F&& lost)
 {
     offset_t count = 0, first = a.nonzeros();
     const bool large = a.nonzeros() > worth_threads;
@@ -32,7 +32,7 @@ Found find_losses(const CpuQueue& q, const Csr<V>& a, F&& lost)
 }
 
 // Two reports as one; the place of the one that was there stays.
-void add(Found& to, const Found& more)
+void add(Occurrences& to, const Occurrences& more)
 {
     const offset_t count = to.count + more.count;
     if (to.count == 0) to = more;
@@ -52,7 +52,7 @@ void report_narrowing_to(const CpuQueue& q, const Csr<V>& a, FileInfo& info)
         }));
 }
 
-Warning warning(const std::string& file, const char* kind, const Found& found, const char* one, const char* many)
+Warning warning(const std::string& file, const char* kind, const Occurrences& found, const char* one, const char* many)
 {
     const std::string line = found.line > 0 ? concat(":", found.line) : "";
     const std::string place =

@@ -66,7 +66,7 @@ Csr<V> rows_of(const CpuQueue& q, const std::vector<OwnedEntry<V>>& entries, glo
         coo.col.data()[k] = entries[k].col;
         coo.value.data()[k] = entries[k].value;
     }
-    io::Found duplicates;
+    io::Occurrences duplicates;
     return io::assemble(q, coo.view(), io::Mirror::none, duplicates);
 }
 
@@ -95,17 +95,19 @@ std::optional<DistCsr<V>> read_in_parts(const Cluster& cluster, const std::files
     if (cluster.largest(fits ? 0 : 1) != 0) return {};
     const CpuQueue q = cluster.context().host();
     std::unique_ptr<io::FilePart<V>> part;
-    cluster.together("reading", [&] { part = io::open_part<V>(q, file, options, cluster.rank(), cluster.ranks()); });
+    cluster.run_collective("reading",
+                           [&] { part = io::open_part<V>(q, file, options, cluster.rank(), cluster.ranks()); });
     if (cluster.largest(part->can_be_read ? 0 : 1) != 0) return {};
     const std::vector<global_t> before = begins_of(all_gather(cluster, "reading", global_t{part->entries}));
     const auto me = static_cast<std::size_t>(cluster.rank());
     const Cuts have = even_cuts(part->rows, cluster.ranks());
     ByRank<OwnedEntry<V>> send;
-    cluster.together("reading", [&] { send = by_owner(part->read(before[me], before.back()), part->mirror, have); });
+    cluster.run_collective("reading",
+                           [&] { send = by_owner(part->read(before[me], before.back()), part->mirror, have); });
     const std::vector<OwnedEntry<V>> got = exchange(cluster, "reading", send).entry;
     send = {};
     Csr<V> rows;
-    cluster.together("reading", [&] {
+    cluster.run_collective("reading", [&] {
         rows = rows_of(q, got, have[me], have[me + 1], part->cols);
         if (!part->has_values) set_values(rows, have[me], options);
     });

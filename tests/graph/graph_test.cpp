@@ -98,12 +98,13 @@ TEST(PageRank, IsThatOfTheDefinition)
     EXPECT_NEAR(v[0] + v[1] + v[2] + v[3] + v[4], 1, 1e-13);
     const std::vector<double> personal{0, 0, 0, 2, 0}, dangling{1, 0, 0, 0, 0};
     const Ranking p =
-        pagerank(c, a.view(), {.tolerance = 1e-15, .iterations = 1000, .personal = personal, .dangling = dangling});
+        pagerank(c, a.view(),
+                 {.tolerance = 1e-15, .iterations = 1000, .personalization = personal, .dangling = dangling});
     EXPECT_NEAR(p.value[3], 0.15, 1e-13);
     EXPECT_NEAR(p.value[4], 0, 1e-13);
     EXPECT_FALSE(pagerank(c, a.view(), {.tolerance = 0, .iterations = 3}).converged);
     EXPECT_THROW(pagerank(c, a.view(), {.damping = 1.5}), ValueError);
-    EXPECT_THROW(pagerank(c, a.view(), {.personal = std::span(personal).first(3)}), ShapeError);
+    EXPECT_THROW(pagerank(c, a.view(), {.personalization = std::span(personal).first(3)}), ShapeError);
     EXPECT_THROW(pagerank(c, graph_of(2, {{0, 1, -1.}}, false).view()), ValueError);
 }
 
@@ -126,7 +127,7 @@ TEST(PageRank, IsTheSameWithEqualWeightsAndWithEdgesInParts)
         x[5] = 100;
         return x;
     }();
-    const RankOptions options{.tolerance = 1e-15, .iterations = 500, .personal = personal};
+    const RankOptions options{.tolerance = 1e-15, .iterations = 500, .personalization = personal};
     const Ranking one = pagerank(Context::cpu(1), whole.view(), options),
                   two = pagerank(Context::cpu(3), whole.view(), options),
                   weighted = pagerank(Context::cpu(2), split.view(), options);
@@ -185,7 +186,7 @@ TEST(PageRank, OptionsGoTogether)
                     const RankOptions o{.damping = damping,
                                         .tolerance = 1e-16,
                                         .iterations = 250,
-                                        .personal = personal,
+                                        .personalization = personal,
                                         .dangling = dangling};
                     const Ranking found = pagerank(Context::cpu(2), graph->view(), o);
                     const auto want = plain_pagerank(*graph, damping, personal, dangling);

@@ -21,7 +21,7 @@ protected:
     mutable offset_t matrix_ = 0;  // nonzeros of the last one
 };
 
-bool is_at(const io::Found& found, offset_t count, offset_t line, index_t row, index_t col)
+bool is_at(const io::Occurrences& found, offset_t count, offset_t line, index_t row, index_t col)
 {
     return found.count == count && found.line == line && found.row == row && found.col == col;
 }

@@ -100,7 +100,7 @@ std::string symmetry_of(const CsrView<double>& a, int threads)
     return symmetric ? "symmetric" : skew ? "skew-symmetric" : "general";
 }
 
-std::string place_text(const io::Found& found)
+std::string place_text(const io::Occurrences& found)
 {
     return concat(found.line > 0 ? concat("line ", found.line, ", ") : "", "row ", found.row + offset_t{1}, ", column ",
                   found.col + offset_t{1}, ", counted from 1");

@@ -25,7 +25,7 @@ struct Portrait {
 
 // "symmetric", "skew-symmetric", or "general"; rows must be sorted and without duplicates.
 std::string symmetry_of(const CsrView<double>& a, int threads);
-std::string place_text(const io::Found& found);  // "line 3, row 1, column 2, counted from 1"
+std::string place_text(const io::Occurrences& found);  // "line 3, row 1, column 2, counted from 1"
 
 Portrait portray(const Session& session, const Context& ctx, const CsrView<double>& a);
 

@@ -20,7 +20,7 @@ Json about(const Source& matrix, const CsrView<V>& a)
     return {{"matrix", matrix.text}, {"rows", a.rows}, {"cols", a.cols}, {"nonzeros", a.nonzeros}};
 }
 
-inline Json to_json(const io::Found& found)  // null: never
+inline Json to_json(const io::Occurrences& found)  // null: never
 {
     if (found.count == 0) return {};
     return {{"count", found.count},

@@ -19,7 +19,7 @@ struct MarketPiece {
     std::string_view text;
     offset_t begin = 0;  // number of its first entry
     offset_t kept = 0;   // entries written, from `begin` on
-    Found underflowed = {}, rounded = {};
+    Occurrences underflowed = {}, rounded = {};
 };
 
 class MarketPart {

@@ -144,7 +144,7 @@ private:
         return V(0);
     }
 
-    void note(Found& found, Position at, const char* where) const
+    void note(Occurrences& found, Position at, const char* where) const
     {
         if (found.count++ == 0) found = {.count = 1, .line = text_.line_of(where), .row = at.i, .col = at.j};
     }
@@ -202,11 +202,11 @@ offset_t close_gaps(const std::vector<Piece>& pieces, Coo<V>& entries)
 }
 
 // Reports of pieces, in the order of the file, as one.
-Found together(const std::vector<Piece>& pieces, Found Piece::*which)
+Occurrences together(const std::vector<Piece>& pieces, Occurrences Piece::*which)
 {
-    Found all;
+    Occurrences all;
     for (const Piece& piece : pieces) {
-        const Found& part = piece.*which;
+        const Occurrences& part = piece.*which;
         const offset_t count = all.count + part.count;
         if (all.count == 0) all = part;
         all.count = count;
@@ -237,7 +237,7 @@ void find_lines(const Text& text, const MarketHeader& header, FileInfo& info)
 {
     if (info.duplicates.count > 0)
         info.duplicates.line = line_of_entry(text, header, info.duplicates.row, info.duplicates.col, 2);
-    for (Found* found : {&info.overflowed, &info.underflowed, &info.rounded})
+    for (Occurrences* found : {&info.overflowed, &info.underflowed, &info.rounded})
         if (found->count > 0 && found->line == 0) found->line = line_of_entry(text, header, found->row, found->col, 1);
 }
 

@@ -115,7 +115,7 @@ template <class V>
 Csr<V> read_csc(const CpuQueue& q, const Archive& archive, Shape shape, FileInfo& info)
 {
     const Csr<V> columns = read_compressed<V>(q, archive, {shape.cols, shape.rows}, info);
-    for (Found* found : {&info.underflowed, &info.rounded}) std::swap(found->row, found->col);
+    for (Occurrences* found : {&info.underflowed, &info.rounded}) std::swap(found->row, found->col);
     const Buffer<index_t> col = matrix::rows_of(q, columns.view());
     return assemble(q,
                     CooView<V>{shape.rows, shape.cols, columns.nonzeros(), columns.col.data(), col.data(),

@@ -74,9 +74,9 @@ bool is_rounded(S number)
 
 // Where an entry stands, as `place` tells it.
 template <class F>
-Found found_at(const ArrayLoss& lost, F&& place)
+Occurrences found_at(const ArrayLoss& lost, F&& place)
 {
-    Found found{.count = lost.count};
+    Occurrences found{.count = lost.count};
     if (found.count > 0) place(lost.first.load(), found);
     return found;
 }
@@ -92,7 +92,7 @@ void ArrayLoss::add(offset_t k)
 template <class V>
 void report_losses(const Csr<V>& a, const ArrayLosses& lost, FileInfo& info)
 {
-    const auto place = [&](offset_t k, Found& found) {
+    const auto place = [&](offset_t k, Occurrences& found) {
         found.row = static_cast<index_t>(prim::upper_bound(a.row_begin.data(), offset_t{a.rows} + 1, k) - 1);
         found.col = a.col.data()[k];
     };
@@ -103,7 +103,7 @@ void report_losses(const Csr<V>& a, const ArrayLosses& lost, FileInfo& info)
 template <class V>
 void report_losses(const CooView<V>& a, const ArrayLosses& lost, FileInfo& info)
 {
-    const auto place = [&](offset_t k, Found& found) {
+    const auto place = [&](offset_t k, Occurrences& found) {
         found.row = a.row[k];
         found.col = a.col[k];
     };
