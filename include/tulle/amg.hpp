@@ -73,6 +73,13 @@ struct Options {
     bool checked = true;  ///< validate the matrix first; sizes and null pointers are always checked
 };
 
+/// What a hierarchy is made for.
+struct Features {
+    index_t rows = 0;            ///< rows of the matrix
+    offset_t nonzeros = 0;       ///< stored entries of the matrix
+    index_t near_null_cols = 0;  ///< vectors of the near null space: those given, or one for each unknown of a node
+};
+
 /// A level of the hierarchy, the finest first.
 struct Level {
     index_t rows = 0;            ///< rows of its matrix
@@ -140,8 +147,11 @@ public:
     const std::vector<Level>& levels() const;
     /// Nonzeros of the matrices of all levels over those of the finest.
     double operator_complexity() const;
-    /// The options of make().
-    const Options& options() const;
+    /// The policy in use: the options of make(). None of them is chosen by the library, but a level whose diagonal has
+    /// zeros takes Smoother::jacobi for gauss_seidel (describe()).
+    const Options& policy() const;
+    /// What the hierarchy was made for; sizes and spectral radii of all matrices are in levels().
+    const Features& features() const;
     /// Levels, rows, nonzeros, complexity, smoother and memory, in several lines.
     std::string describe() const;
     /// Bytes held by the plan in the memory of the context in addition to the caller's matrix.

@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tulle/api.hpp"
 #include "tulle/context.hpp"
@@ -97,6 +98,26 @@ struct Report {
     index_t first_row = -1;                       ///< row of that breakdown; -1: none
 };
 
+/// What an order of the unknowns is predicted to cost (docs/design/factor.md).
+struct OrderCost {
+    Order order = Order::natural;  ///< the order
+    index_t levels = 0;            ///< levels of the lower triangle
+    double analysis = 0;           ///< seconds, once
+    double iteration = 0;          ///< seconds of an iteration: a product with A and two triangular solves
+    double iterations = 1;         ///< iterations expected, over those of the natural order
+
+    /// Seconds of the analysis and so many iterations of the natural order.
+    double total(double calls) const { return analysis + calls * iterations * iteration; }
+};
+
+/// What was seen of a matrix and its factors.
+struct Features {
+    index_t rows = 0;                    ///< rows of A
+    offset_t nonzeros = 0;               ///< stored entries of A
+    offset_t factor_nonzeros = 0;        ///< stored entries of the factors: pattern and fill-in
+    std::vector<OrderCost> orders = {};  ///< Order::automatic: what the order was chosen from; else empty
+};
+
 /// Name of a kind: "ilu0".
 TULLE_API std::string to_text(Kind kind);
 /// Name of an order: "natural", "rcm", "colour", "nd" or "auto".
@@ -147,10 +168,11 @@ public:
     /// order or a matching they are those of the matrix permuted and scaled.
     /// L U: the strict lower triangle is that of L, whose diagonal is one; the rest is U. ic0: L.
     CsrView<V> factors() const;
-    /// The order of the unknowns in use: where Options::order is automatic, the one that was chosen.
-    Order order() const;
-    /// The options of make().
-    const Options& options() const;
+    /// The policy in use: the options of make(), with the order that was chosen where Options::order was automatic. The
+    /// shift after a breakdown is in report().
+    const Options& policy() const;
+    /// What was seen of the matrix and its factors.
+    const Features& features() const;
     /// The kind, sizes, order with its levels and price, shift, breakdown and memory, in several lines.
     std::string describe() const;
     /// Bytes held by the plan in the memory of the context.

@@ -37,7 +37,7 @@ struct Plan<V>::State {
     Context ctx;
     Options options;
     Buffer<offset_t> wide;  // offsets of the caller's matrix, if they had 32 bits
-    index_t vectors = 1;
+    Features features = {};
     MakeSmoother<V> smoother;  // empty: that of the options
     Levels<V> level;
     std::vector<Level> levels;
@@ -106,8 +106,8 @@ Plan<V> PlanAccess::make(const Context& ctx, const AnyCsr<V>& given, const Optio
                             (near_null_space.cols == 0 && options.unknowns_per_node == 1),
                         "classical coarsening takes no near null space and no nodes of several unknowns",
                         "use Coarsening::aggregation");
-    s.vectors = near_null_space.cols > 0 ? near_null_space.cols : options.unknowns_per_node;
-    s.level = make_levels(ctx, a, options, 0, s.vectors,
+    s.features = {a.rows, a.nonzeros, near_null_space.cols > 0 ? near_null_space.cols : options.unknowns_per_node};
+    s.level = make_levels(ctx, a, options, 0, s.features.near_null_cols,
                           first_near_null(ctx, a.rows, options.unknowns_per_node, near_null_space), s.smoother);
     for (const auto& l : s.level) s.levels.push_back({l->a.rows, l->a.nonzeros, l->spectral_radius});
     s.usable = true;
@@ -151,9 +151,14 @@ const std::vector<Level>& Plan<V>::levels() const
     return state_->levels;
 }
 template <class V>
-const Options& Plan<V>::options() const
+const Options& Plan<V>::policy() const
 {
     return state_->options;
+}
+template <class V>
+const Features& Plan<V>::features() const
+{
+    return state_->features;
 }
 template <class V>
 index_t Plan<V>::rows() const
@@ -181,7 +186,7 @@ template <class V>
 std::string Plan<V>::describe() const
 {
     const State& s = *state_;
-    std::string text = concat("amg on ", s.ctx.name(), ": ", coarsening_text(s.options, s.vectors),
+    std::string text = concat("amg on ", s.ctx.name(), ": ", coarsening_text(s.options, s.features.near_null_cols),
                               s.smoother ? "nested smoother" : to_text(s.options.smoother), ", ",
                               to_text(s.options.cycle), "-cycle", sizeof(V) == 4 ? ", float" : ", double");
     for (std::size_t n = 0; n < s.levels.size(); ++n)

@@ -37,8 +37,9 @@ template <class V>
 struct Plan<V>::State {
     Context ctx;
     Options options;
-    offset_t nonzeros;  // of A
-    bool narrow;        // A was given with offsets of 32 bits
+    Options policy;  // the same with the order in use
+    Features features;
+    bool narrow;  // A was given with offsets of 32 bits
     Pattern pattern;
     LevelOrder levels;
     Buffer<V> value;
@@ -47,8 +48,6 @@ struct Plan<V>::State {
     std::optional<sptrsv::Plan<V>> first = {}, second = {};  // solved in this order,
     std::optional<Sweeps<V>> sweeps = {};                    // or these
     std::optional<ArrangedMatrix<V>> arranged = {};          // factorised in place of A
-    Order order = Order::natural;                            // in use
-    std::vector<OrderCost> priced = {};                      // those that it was chosen from
     mutable const void *known_r = nullptr, *known_z = nullptr;
 
     CsrView<V> factors() const
@@ -114,12 +113,11 @@ template <class V, class State>
 Arrangement arrangement_of(State& s, const CsrView<V>& here)
 {
     const Options& o = s.options;
-    s.order = o.order;
     if (o.order != Order::automatic) return arrange(s.ctx.host(), here, o.match, o.order);
     std::vector<PricedOrder> all = price_orders(s.ctx, here, o);
-    for (const PricedOrder& one : all) s.priced.push_back(one.cost);
-    PricedOrder& best = all[choose_order(s.priced, o.expected_calls)];
-    s.order = best.cost.order;
+    for (const PricedOrder& one : all) s.features.orders.push_back(one.cost);
+    PricedOrder& best = all[choose_order(s.features.orders, o.expected_calls)];
+    s.policy.order = best.cost.order;
     return std::move(best.by);
 }
 
@@ -135,7 +133,7 @@ std::optional<ArrangedMatrix<V>> arrange_on(State& s, const CsrView<V>& a)
         ArrangedMatrix<V> b;
         const auto make = [&](const CsrView<V>& here) {
             const Arrangement by = arrangement_of(s, here);
-            if (o.match || s.order != Order::natural) b = make_arranged(s.ctx.host(), here, by, lower);
+            if (o.match || s.policy.order != Order::natural) b = make_arranged(s.ctx.host(), here, by, lower);
         };
         if constexpr (std::is_same_v<Queue, CpuQueue>) {
             make(a);
@@ -143,7 +141,7 @@ std::optional<ArrangedMatrix<V>> arrange_on(State& s, const CsrView<V>& a)
             const Csr<V> here = to_host(s.ctx, a);
             make(here.view());
         }
-        if (!o.match && s.order == Order::natural) return {};
+        if (!o.match && s.policy.order == Order::natural) return {};
         if constexpr (!std::is_same_v<Queue, CpuQueue>) b = upload_arranged(q, std::move(b));
         b.value = Buffer<V>(q, b.col.size());
         b.work = Buffer<V>(q, a.rows);
@@ -258,8 +256,8 @@ template <class V, class State>
 std::string unknowns_text(const State& s)
 {
     if (s.options.order == Order::natural) return {};
-    std::string text = concat("\n  unknowns: order ", to_text(s.order));
-    if (s.order != Order::natural) {
+    std::string text = concat("\n  unknowns: order ", to_text(s.policy.order));
+    if (s.policy.order != Order::natural) {
         const Csr<V> b = to_host(s.ctx, s.arranged->view());
         std::vector<offset_t> row(static_cast<std::size_t>(b.rows));
         s.ctx.run([&](const auto& q) {
@@ -269,9 +267,9 @@ std::string unknowns_text(const State& s)
         const bool symmetric = s.options.kind == Kind::ic0;
         text += concat(", ", levels_before(host, b.view(), row.data(), symmetric), " levels without it");
     }
-    return s.priced.empty() ? text
-                            : concat(text, "\n  priced:  ", to_text(s.priced, s.options.expected_calls), "; for ",
-                                     s.options.expected_calls, " iterations");
+    if (s.features.orders.empty()) return text;
+    return concat(text, "\n  priced:  ", to_text(s.features.orders, s.options.expected_calls), "; for ",
+                  s.options.expected_calls, " iterations");
 }
 
 }  // namespace
@@ -322,7 +320,8 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options&
     if (options.checked) check(ctx, given_matrix);
     auto state = std::make_unique<State>(State{.ctx = ctx,
                                                .options = options,
-                                               .nonzeros = given_matrix.nonzeros,
+                                               .policy = options,
+                                               .features = {given_matrix.rows, given_matrix.nonzeros},
                                                .narrow = !wide.empty(),
                                                .pattern = {},
                                                .levels = {},
@@ -335,6 +334,7 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options&
         s.levels = order_levels(q, view_of(s.pattern));
         s.value = Buffer<V>(q, s.pattern.nonzeros());
     });
+    s.features.factor_nonzeros = s.pattern.nonzeros();
     factorise(s, a);
     prepare_solves<V>(s);
     s.usable = true;
@@ -367,7 +367,7 @@ void Plan<V>::update_values(const AnyCsr<V>& given)
     State& s = *state_;
     Buffer<offset_t> wide;
     const auto a = std::visit([&](const auto& m) { return matrix::widened<CsrView<V>>(s.ctx, m, wide); }, given);
-    matrix::require_same_size({rows(), rows(), s.nonzeros}, matrix::size_of(a));
+    matrix::require_same_size({rows(), rows(), s.features.nonzeros}, matrix::size_of(a));
     s.usable = false;
     if (s.arranged)
         s.ctx.run([&](const auto& q) { gather(q, s.arranged->from_matrix, a.value, s.arranged->value.data()); });
@@ -392,14 +392,14 @@ CsrView<V> Plan<V>::factors() const
     return state_->factors();
 }
 template <class V>
-Order Plan<V>::order() const
+const Options& Plan<V>::policy() const
 {
-    return state_->order;
+    return state_->policy;
 }
 template <class V>
-const Options& Plan<V>::options() const
+const Features& Plan<V>::features() const
 {
-    return state_->options;
+    return state_->features;
 }
 template <class V>
 index_t Plan<V>::rows() const
@@ -426,10 +426,11 @@ std::string Plan<V>::describe() const
     if (s.options.kind == Kind::iluk) kind += concat(", level ", s.options.level);
     if (s.options.kind == Kind::ilut) kind += concat(", drop ", s.options.drop, ", fill ", s.options.fill);
     if (s.options.match) kind += ", rows matched to columns and scaled";
-    std::string text = concat("factor on ", s.ctx.name(), ": ", kind, sizeof(V) == 4 ? ", float" : ", double",
-                              "\n  factors: ", rows(), plural(rows(), " row, ", " rows, "), s.pattern.nonzeros(),
-                              plural(s.pattern.nonzeros(), " entry; ", " entries; "), "the matrix has ", s.nonzeros,
-                              "\n  levels:  ", first, " and ", second, " of the solves", unknowns_text<V>(s));
+    std::string text =
+        concat("factor on ", s.ctx.name(), ": ", kind, sizeof(V) == 4 ? ", float" : ", double", "\n  factors: ", rows(),
+               plural(rows(), " row, ", " rows, "), s.pattern.nonzeros(),
+               plural(s.pattern.nonzeros(), " entry; ", " entries; "), "the matrix has ", s.features.nonzeros,
+               "\n  levels:  ", first, " and ", second, " of the solves", unknowns_text<V>(s));
     text += r.shift == 0 ? std::string("\n  shift:   none") : concat("\n  shift:   ", r.shift, " of the diagonal");
     if (r.first_breakdown != Breakdown::none)
         text += concat(", after ", r.attempts, " attempts: row ", r.first_row,

@@ -17,16 +17,6 @@
 
 namespace tulle::inline TULLE_ABI::factor {
 
-struct OrderCost {
-    Order order = Order::natural;
-    index_t levels = 0;     // of the lower triangle
-    double analysis = 0;    // seconds, once
-    double iteration = 0;   // seconds
-    double iterations = 1;  // expected, over those of the natural order
-
-    double total(double calls) const { return analysis + calls * iterations * iteration; }
-};
-
 // An order that must be made, priced.
 struct PricedOrder {
     OrderCost cost;

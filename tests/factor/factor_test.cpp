@@ -121,7 +121,7 @@ TEST_P(FactorOn, GivesTheSameFactorsAsOneThread)
 template <class V>
 std::vector<V> by_triangles(const Context& c, const Plan<V>& plan, std::vector<V> z)
 {
-    const bool cholesky = plan.options().kind == Kind::ic0;
+    const bool cholesky = plan.policy().kind == Kind::ic0;
     sptrsv::Options o{.unit_diagonal = !cholesky, .other_side = sptrsv::OtherSide::ignore};
     sptrsv::Plan<V>::make(c, plan.factors(), o).solve(z, z);
     o.unit_diagonal = false;

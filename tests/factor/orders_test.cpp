@@ -146,7 +146,7 @@ TEST(Orders, NestedDissectionIsMissedWithAHint)
         EXPECT_NE(e.hint().find("TULLE_METIS"), std::string::npos);
     }
     const auto plan = Plan<double>::make(Context::cpu(4), a.view(), {.order = Order::automatic});
-    EXPECT_EQ(plan.order(), Order::natural);
+    EXPECT_EQ(plan.policy().order, Order::natural);
     ::unsetenv("TULLE_METIS");
 }
 
@@ -229,17 +229,22 @@ TEST_P(OrdersOn, DescribeTellsLevelsAndPrices)
         EXPECT_NE(text.find("order colour, 20 levels without it"), std::string::npos) << text;
         const auto chosen = plan_for(c, a, {.kind = kind, .order = Order::automatic});
         EXPECT_NE(chosen.describe().find("priced:  natural "), std::string::npos) << chosen.describe();
-        EXPECT_NE(chosen.describe().find("order " + to_text(chosen.order())), std::string::npos) << chosen.describe();
-        EXPECT_EQ(chosen.options().order, Order::automatic);
+        EXPECT_NE(chosen.describe().find("order " + to_text(chosen.policy().order)), std::string::npos)
+            << chosen.describe();
+        const std::vector<OrderCost>& orders = chosen.features().orders;
+        EXPECT_GE(orders.size(), 2u);
+        EXPECT_EQ(orders.front().order, Order::natural);
+        EXPECT_EQ(chosen.policy().order, orders[choose_order(orders, chosen.policy().expected_calls)].order);
     }
     EXPECT_EQ(plan_for(c, a, {}).describe().find("unknowns"), std::string::npos);
-    EXPECT_EQ(plan_for(c, a, {}).order(), Order::natural);
+    EXPECT_EQ(plan_for(c, a, {}).policy().order, Order::natural);
 }
 
 // The exact factors of a path are worth all its levels.
 TEST_P(OrdersOn, APathKeepsItsOrder)
 {
-    EXPECT_EQ(plan_for(ctx(), path(800), {.kind = Kind::ic0, .order = Order::automatic}).order(), Order::natural);
+    EXPECT_EQ(plan_for(ctx(), path(800), {.kind = Kind::ic0, .order = Order::automatic}).policy().order,
+              Order::natural);
 }
 
 TEST_P(OrdersOn, AutomaticTakesEveryMatrix)
