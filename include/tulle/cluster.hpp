@@ -6,7 +6,7 @@
 /// @code
 /// #include <tulle/mpi.hpp>
 /// auto cluster = tulle::mpi::cluster(MPI_COMM_WORLD, tulle::Context::cpu(1));
-/// cluster.together("reading", [&] { read_my_part(); });     // if a rank throws, all ranks throw the same
+/// cluster.run_collective("reading", [&] { read_my_part(); });     // if a rank throws, all ranks throw the same
 /// @endcode
 #pragma once
 
@@ -150,14 +150,14 @@ public:
     /// the message begins with its number: "rank 3: …".
     /// @param phase what is done, for messages.
     /// @param work what may fail; must not be collective itself.
-    void together(std::string_view phase, const std::function<void()>& work) const;
+    void run_collective(std::string_view phase, const std::function<void()>& work) const;
 
     /// Runs work in which ranks wait for each other by other means, such as another library on the same communicator.
     /// Where it takes longer than the deadline, this rank prints the phase and ends with lost_rank_exit_code, so that
     /// the launcher ends the job: who is silent is not known.
     /// @param phase what is done, for messages.
     /// @param work what may never end; runs in the calling thread, and may throw.
-    void watched(std::string_view phase, const std::function<void()>& work) const;
+    void run_with_deadline(std::string_view phase, const std::function<void()>& work) const;
 
     /// The sum over all ranks. Collective.
     global_t sum(global_t mine) const;

@@ -18,6 +18,10 @@
 /// The context of the cluster may be on a GPU; several ranks may share one. Matrices stay in host memory, and plans
 /// keep copies on the GPU; vectors given to products, dot(), norm() and solve() are in its memory, as those of
 /// DistVector. Messages are staged through page-locked host memory.
+///
+/// Plans look like those of one process, with two exceptions. They read the matrix itself again: update_values() takes
+/// no argument, and SpgemmPlan, whose runs always read the values that A and B have then, has none. And they have no
+/// features(), as no rank keeps statistics of the whole matrix; its sizes are those of DistCsr.
 #pragma once
 
 #include <cstddef>
@@ -257,6 +261,8 @@ public:
     /// @param c the local rows, row after row.
     /// @throws ShapeError if sizes do not fit; only on the ranks concerned.
     void run(V alpha, std::span<const V> b, V beta, std::span<V> c);
+    /// C = op(A) B; as above.
+    void run(std::span<const V> b, std::span<V> c) { run(V(1), b, V(0), c); }
     /// C = op(A) B with a wait after every phase, so that nothing overlaps.
     PhaseTimes run_timed(std::span<const V> b, std::span<V> c);
     /// The policy of all ranks: one process with this policy gives the same bits. Local.
@@ -287,6 +293,9 @@ struct SpgemmOptions {
 };
 
 /// C = A B for distributed matrices: rows of B are fetched from their owners in batches.
+///
+/// There is no update_values(): every run() reads the values that A and B have then (DistCsr::values()). There is no
+/// policy() either, as every rank chooses one for each of its batches.
 /// @tparam V float or double.
 template <class V>
 class TULLE_API SpgemmPlan {

@@ -95,6 +95,8 @@ public:
     /// @throws ValueError if the last update_values() failed.
     void apply(std::span<const V> r, std::span<V> z);
 
+    /// The policy in use: the options of make(). Local.
+    const amg::Options& policy() const;
     /// The levels, the finest first. Local.
     const std::vector<AmgLevel>& levels() const;
     /// Nonzeros of the matrices of all levels, each counted once, over those of the finest. Local.
@@ -167,6 +169,8 @@ public:
     /// throws until there are values that can be used. Also with NewValues::never.
     void update_values();
 
+    /// The policy in use, as a recipe for one process: method, preconditioner, stopping rules. Local.
+    const solve::Recipe& policy() const;
     /// Bytes that the plan holds on this rank: product, preconditioner, and vectors but those of the method. Local.
     std::size_t bytes() const;
     /// Ranks, method, preconditioner, in several lines. Local.

@@ -108,7 +108,8 @@ private:
 
 /// The rank that PT-SCOTCH gives each row of this rank to: about equally many rows and nonzeros together, and few
 /// entries of vectors that ranks need from each other. No rank has the whole matrix. PT-SCOTCH, version 7 or newer,
-/// uses one thread of each rank, and has to end within the deadline of the cluster (Cluster::watched). Collective.
+/// uses one thread of each rank, and has to end within the deadline of the cluster (Cluster::run_with_deadline).
+/// Collective.
 /// @param comm a communicator of the ranks of the cluster, in the same order.
 /// @param a a square matrix, its columns distributed as its rows.
 /// @returns for each local row a rank, as Repartition::make() takes it.
@@ -126,13 +127,13 @@ std::vector<int> ptscotch_parts(MPI_Comm comm, const DistCsr<V>& a)
     const DistCsr<V> transposed = a.transpose();
     detail::ScotchRows rows;
     std::vector<SCOTCH_Num> part;
-    cluster.together("PT-SCOTCH", [&] {
+    cluster.run_collective("PT-SCOTCH", [&] {
         rows = detail::scotch_rows(a, transposed);
         part.resize(static_cast<std::size_t>(a.local().rows) + 1);
     });
     SCOTCH_randomReset();
     int code = 0;
-    cluster.watched("PT-SCOTCH", [&] {
+    cluster.run_with_deadline("PT-SCOTCH", [&] {
         detail::ScotchGraph graph(comm);
         code = graph.build(rows);
         if (code == 0) code = graph.cut(cluster.ranks(), part.data());

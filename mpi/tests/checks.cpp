@@ -158,7 +158,7 @@ void run_products(const tulle::mpi::Cluster& cluster)
     for (int i = 0; i < 100; ++i) {
         plan.run(x.local(), y.local());
         tulle::mpi::dot(x, y);
-        cluster.together("a phase", [] {
+        cluster.run_collective("a phase", [] {
             if (strikes("memory")) throw tulle::OutOfMemory("no memory for a test", 8, 4);
         });
     }

@@ -49,7 +49,7 @@ void check_matrix(const DistCsr<V>& a, const amg::Options& options, index_t vect
                         "use Coarsening::aggregation, or SolveOptions::local_amg");
     require<ValueError>(options.coarsening != amg::Coarsening::classical || vectors == 0,
                         "classical coarsening takes no near null space", "use Coarsening::aggregation");
-    a.cluster().together(amg_phase, [&] { amg::check_nodes(a.local().rows, options.unknowns_per_node); });
+    a.cluster().run_collective(amg_phase, [&] { amg::check_nodes(a.local().rows, options.unknowns_per_node); });
 }
 
 template <class V>
@@ -59,7 +59,7 @@ template <class V>
 void push_level(const DistCsr<V>& matrix, const amg::Options& options, DistributedLevels<V>& level)
 {
     level.push_back(std::make_unique<AmgLevelData<V>>(matrix));
-    matrix.cluster().together(amg_phase, [&] {
+    matrix.cluster().run_collective(amg_phase, [&] {
         amg::make_vectors(matrix.cluster().context(), *level.back(), options, level.size() == 1);
     });
 }
@@ -73,7 +73,7 @@ Buffer<V> make_near_null(const DistCsr<V>& a, index_t unknowns, const DenseView<
     const global_t most = cluster.largest(given.cols);
     Buffer<V> mine;
     std::vector<double> largest;
-    cluster.together(amg_phase, [&] {
+    cluster.run_collective(amg_phase, [&] {
         require(given.cols == most, [&] {
             return concat("the near null space has ", given.cols, plural(given.cols, " column", " columns"),
                           ", but on another rank ", most);
@@ -108,7 +108,7 @@ DistributedLevels<V> make_levels(const DistCsr<V>& matrix, const amg::Options& o
         if (rows > most) {
             const AmgSetup<V> setup = inspect(l, options, n == 0);
             if (n + 1 >= options.most_levels) break;
-            cluster.together(amg_phase, [&] { coarse_null = to_device(host, std::as_const(near_null).span()); });
+            cluster.run_collective(amg_phase, [&] { coarse_null = to_device(host, std::as_const(near_null).span()); });
             const DistCsr<V> tentative =
                 aggregate(l, amg::strength_of(options, n), n == 0 ? options.unknowns_per_node : vectors, vectors, setup,
                           coarse_null);
@@ -196,6 +196,12 @@ const std::vector<AmgLevel>& AmgPlan<V>::levels() const
 }
 
 template <class V>
+const amg::Options& AmgPlan<V>::policy() const
+{
+    return state_->options;
+}
+
+template <class V>
 double AmgPlan<V>::operator_complexity() const
 {
     double sum = 0;
@@ -233,7 +239,7 @@ template <class V>
 Dense<V> rigid_body_modes(const Cluster& cluster, const DenseView<const V>& coordinates)
 {
     amg::PointSums sums;
-    cluster.together("rigid-body modes", [&] { sums = amg::sums_of(coordinates); });
+    cluster.run_collective("rigid-body modes", [&] { sums = amg::sums_of(coordinates); });
     sums = reduce(cluster, "rigid-body modes", sums, [](amg::PointSums x, const amg::PointSums& y) {
         for (std::size_t c = 0; c < x.of.size(); ++c) x.of[c] += y.of[c];
         x.points += y.points;
@@ -242,7 +248,8 @@ Dense<V> rigid_body_modes(const Cluster& cluster, const DenseView<const V>& coor
     const double reach = reduce(cluster, "rigid-body modes", amg::reach_of(coordinates, sums),
                                 [](double x, double y) { return std::max(x, y); });
     Dense<V> modes;
-    cluster.together("rigid-body modes", [&] { modes = amg::modes_of(cluster.context(), coordinates, sums, reach); });
+    cluster.run_collective("rigid-body modes",
+                           [&] { modes = amg::modes_of(cluster.context(), coordinates, sums, reach); });
     return modes;
 }
 

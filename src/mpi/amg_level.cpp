@@ -172,7 +172,7 @@ void smooth(const AmgLevelData<V>& level, const DistCsr<V>& tentative, double da
 {
     const Cluster& cluster = level.whole.cluster();
     const double factor = level.spectral_radius > 0 ? damping / level.spectral_radius : 0;
-    cluster.together(amg_phase, [&] {
+    cluster.run_collective(amg_phase, [&] {
         smooth_rows(cluster.context().host(), tentative, setup.rows.diagonal.data(), static_cast<V>(factor), product);
     });
 }
@@ -193,9 +193,9 @@ AmgSetup<V> inspect(AmgLevelData<V>& level, const amg::Options& options, bool fi
     const Context& ctx = cluster.context();
     AmgSetup<V> setup;
     if (!level.multiply) level.multiply = SpmvPlan<V>::make(level.whole);
-    else cluster.together(amg_phase, [&] { level.multiply->update_values(); });
+    else cluster.run_collective(amg_phase, [&] { level.multiply->update_values(); });
     Lanczos<V> lanczos(level);
-    cluster.together(amg_phase, [&] {
+    cluster.run_collective(amg_phase, [&] {
         setup = find_diagonal(level.whole, finest);
         level.inverse = invert(ctx, setup.rows, false);
         lanczos.start(setup.rows.diagonal);
@@ -204,7 +204,7 @@ AmgSetup<V> inspect(AmgLevelData<V>& level, const amg::Options& options, bool fi
     level.spectral_radius = std::min(bound, estimate);
     level.largest = std::min(bound, amg::radius_safety * estimate);
     level.positive = cluster.largest(setup.rows.positive ? 0 : 1) == 0;  // ranks smooth alike
-    cluster.together(amg_phase, [&] {
+    cluster.run_collective(amg_phase, [&] {
         if (options.smoother == amg::Smoother::l1_jacobi) level.inverse = invert(ctx, setup.rows, true);
         if (options.smoother != amg::Smoother::gauss_seidel) return;
         level.block = to_device(ctx, setup.block.view());
@@ -220,7 +220,7 @@ DistCsr<V> aggregate(const AmgLevelData<V>& level, double strength, index_t unkn
 {
     const Cluster& cluster = level.whole.cluster();
     Csr<V> mine;
-    cluster.together(amg_phase, [&] {
+    cluster.run_collective(amg_phase, [&] {
         mine = amg::aggregate(cluster.state().host, setup.rows, strength, unknowns, vectors, near_null);
     });
     const Cuts cuts = begins_of(all_gather(cluster, amg_phase, offset_t{mine.cols}));
@@ -284,7 +284,7 @@ void refill(AmgLevelData<V>& level, double damping, const AmgSetup<V>& setup, Di
         t.product->run(*t.prolongation);
         smooth(level, *t.tentative, damping, setup, *t.prolongation);
         t.source->update_values();
-        level.whole.cluster().together(amg_phase, [&] {
+        level.whole.cluster().run_collective(amg_phase, [&] {
             t.down->update_values();
             t.up->update_values();
         });

@@ -46,7 +46,7 @@ std::vector<T> move_rows(const Cluster& cluster, std::string_view phase, const F
 {
     const auto me = static_cast<std::size_t>(cluster.rank());
     ByRank<T> send;
-    cluster.together(phase, [&] {
+    cluster.run_collective(phase, [&] {
         for (const global_t cut : want) send.begin.push_back(begin(std::clamp(cut, have[me], have[me + 1]) - have[me]));
         send.entry.assign(from, from + send.begin.back());
     });

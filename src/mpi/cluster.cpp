@@ -309,7 +309,7 @@ std::string Cluster::describe() const
                   "), ", state_->deadline > 0 ? concat("deadline ", fixed(state_->deadline, 1), " s") : "no deadline");
 }
 
-void Cluster::together(std::string_view phase, const std::function<void()>& work) const
+void Cluster::run_collective(std::string_view phase, const std::function<void()>& work) const
 {
     const Fault mine = fault_of(work);
     const int first =

@@ -114,7 +114,7 @@ DistCsr<V> assemble(const Cluster& cluster, const LocalRows<V>& a, const Cuts& r
     const global_t first = col_cuts[rank_of(cluster)], last = col_cuts[rank_of(cluster) + 1];
     std::vector<global_t> ghosts;
     Csr<V> local;
-    cluster.together("distribution", [&] {
+    cluster.run_collective("distribution", [&] {
         check_cuts(col_cuts, cluster.ranks(), col_cuts.back());
         check_rows(a, col_cuts.back());
         ghosts = find_ghosts(a.col, first, last);
@@ -145,7 +145,7 @@ std::vector<T> deal(const Cluster& cluster, const T* array, const Cuts& cuts, in
     const offset_t mine = cuts[me + 1] - cuts[me];
     std::fill(receive.begin() + root + 1, receive.end(), mine);
     std::vector<T> got;
-    cluster.together("scatter", [&] { got.resize(static_cast<std::size_t>(mine)); });
+    cluster.run_collective("scatter", [&] { got.resize(static_cast<std::size_t>(mine)); });
     exchange_bytes(cluster, "scatter", reinterpret_cast<const char*>(array), me == from ? cuts : nothing,
                    reinterpret_cast<char*>(got.data()), receive, sizeof(T));
     return got;
@@ -160,7 +160,7 @@ std::vector<T> collect(const Cluster& cluster, std::span<const T> mine, const Cu
     std::vector<offset_t> send(cuts.size(), 0);
     std::fill(send.begin() + root + 1, send.end(), std::ssize(mine));
     std::vector<T> all;
-    cluster.together("gather", [&] { all.resize(me == to ? static_cast<std::size_t>(cuts.back()) : 0); });
+    cluster.run_collective("gather", [&] { all.resize(me == to ? static_cast<std::size_t>(cuts.back()) : 0); });
     exchange_bytes(cluster, "gather", reinterpret_cast<const char*>(mine.data()), send,
                    reinterpret_cast<char*>(all.data()), me == to ? cuts : nothing, sizeof(T));
     return all;
@@ -171,7 +171,7 @@ template <class V>
 DistCsr<V> generate_in_parts(const Cluster& cluster, std::string_view sentence)
 {
     io::RowsOfPart<V> mine;
-    cluster.together("generating", [&] {
+    cluster.run_collective("generating", [&] {
         mine = io::generate_part<V>(cluster.context().host(), sentence, cluster.rank(), cluster.ranks());
     });
     Cuts have;
@@ -197,7 +197,7 @@ DistCsr<V> DistCsr<V>::from_rows(const Cluster& cluster, global_t cols, std::spa
                                  std::span<const global_t> col, std::span<const V> value, const Cuts& col_cuts)
 {
     const LocalRows<V> rows{row_begin, col, value};
-    cluster.together("distribution", [&] {
+    cluster.run_collective("distribution", [&] {
         require<ValueError>(cols >= 0, [&] { return concat("a matrix cannot have ", cols, " columns"); });
         if (!col_cuts.empty()) check_cuts(col_cuts, cluster.ranks(), cols);
         check_rows(rows, cols);
@@ -211,7 +211,7 @@ DistCsr<V> DistCsr<V>::scatter(const Cluster& cluster, const CsrView<V>& a, int 
 {
     const bool here = cluster.rank() == root;
     Cuts cuts(static_cast<std::size_t>(cluster.ranks()) + 1, 0), nonzero_cuts = cuts;
-    cluster.together("scatter", [&] {
+    cluster.run_collective("scatter", [&] {
         require<ValueError>(root >= 0 && root < cluster.ranks(), [&] { return concat("there is no rank ", root); });
         if (!here) return;
         check(cluster.state().host, a);
@@ -229,7 +229,7 @@ DistCsr<V> DistCsr<V>::scatter(const Cluster& cluster, const CsrView<V>& a, int 
     const std::vector<V> value = deal(cluster, here ? a.value : nullptr, nonzero_cuts, root);
     std::vector<offset_t> row_begin;
     std::vector<global_t> col;
-    cluster.together("scatter", [&] {
+    cluster.run_collective("scatter", [&] {
         row_begin.assign(ends.size() + 1, 0);
         for (std::size_t i = 0; i < ends.size(); ++i) row_begin[i + 1] = ends[i] - nonzero_cuts[rank_of(cluster)];
         col.assign(narrow.begin(), narrow.end());
@@ -243,7 +243,7 @@ DistCsr<V> DistCsr<V>::read(const Cluster& cluster, const std::filesystem::path&
     if (cluster.ranks() > 1)
         if (auto parts = read_in_parts<V>(cluster, file, options)) return *parts;
     Csr<V> whole;
-    cluster.together("reading", [&] {
+    cluster.run_collective("reading", [&] {
         if (cluster.rank() == 0) whole = io::read<V>(cluster.state().host, file, options);
     });
     return scatter(cluster, whole.view());
@@ -253,10 +253,10 @@ template <class V>
 DistCsr<V> DistCsr<V>::generate(const Cluster& cluster, std::string_view sentence)
 {
     bool in_parts = false;
-    cluster.together("generating", [&] { in_parts = io::generates_parts(sentence); });
+    cluster.run_collective("generating", [&] { in_parts = io::generates_parts(sentence); });
     if (in_parts) return generate_in_parts<V>(cluster, sentence);
     Csr<V> whole;
-    cluster.together("generating", [&] {
+    cluster.run_collective("generating", [&] {
         if (cluster.rank() == 0) whole = io::generate<V>(cluster.state().host, sentence);
     });
     return scatter(cluster, whole.view());
@@ -272,7 +272,7 @@ template <class V>
 Csr<V> DistCsr<V>::gather(int root) const
 {
     const State& s = *state_;
-    cluster().together("gather", [&] {
+    cluster().run_collective("gather", [&] {
         require<ValueError>(root >= 0 && root < cluster().ranks(), [&] { return concat("there is no rank ", root); });
         require<ValueError>(rows() < max_index && cols() < max_index,
                             [&] { return concat("a matrix of ", rows(), " x ", cols(), " does not fit on one rank"); });
@@ -280,7 +280,7 @@ Csr<V> DistCsr<V>::gather(int root) const
     const Cuts nonzero_cuts = cuts_of_counts(all_gather(cluster(), "gather", global_t{s.local.nonzeros()}));
     std::vector<offset_t> ends;
     std::vector<index_t> columns;
-    cluster().together("gather", [&] {
+    cluster().run_collective("gather", [&] {
         for (index_t i = 0; i < s.local.rows; ++i)
             ends.push_back(s.local.row_begin.data()[i + 1] + nonzero_cuts[rank_of(cluster())]);
         for (offset_t k = 0; k < s.local.nonzeros(); ++k)
@@ -292,7 +292,7 @@ Csr<V> DistCsr<V>::gather(int root) const
     const bool sorted = cluster().largest(s.local.sorted ? 0 : 1) == 0;
     const bool unique = cluster().largest(s.local.unique ? 0 : 1) == 0;
     Csr<V> whole;
-    cluster().together("gather", [&] {
+    cluster().run_collective("gather", [&] {
         const bool here = cluster().rank() == root;
         whole = Csr<V>::make(cluster().context().host(), here ? static_cast<index_t>(rows()) : 0,
                              here ? static_cast<index_t>(cols()) : 0, std::ssize(all_cols));
@@ -369,7 +369,7 @@ template <class V>
 DistVector<V>::DistVector(const Cluster& cluster, const Cuts& cuts) : cluster_(cluster),
                                                                       cuts_(cuts)
 {
-    cluster.together("vector", [&] {
+    cluster.run_collective("vector", [&] {
         check_cuts(cuts, cluster.ranks(), cuts.empty() ? 0 : cuts.back());
         cluster.context().run([&](const auto& q) {
             entry_ = Buffer<V>(q, cuts[rank_of(cluster) + 1] - cuts[rank_of(cluster)]);

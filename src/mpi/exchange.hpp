@@ -256,7 +256,7 @@ ByRank<T> exchange(const Cluster& cluster, std::string_view phase, const ByRank<
 {
     static_assert(std::is_trivially_copyable_v<T>);
     ByRank<T> got{std::move(begin), {}};
-    cluster.together(phase, [&] { got.entry.resize(static_cast<std::size_t>(got.begin.back())); });
+    cluster.run_collective(phase, [&] { got.entry.resize(static_cast<std::size_t>(got.begin.back())); });
     exchange_bytes(cluster, phase, reinterpret_cast<const char*>(send.entry.data()), send.begin,
                    reinterpret_cast<char*>(got.entry.data()), got.begin, sizeof(T));
     return got;

@@ -43,7 +43,7 @@ template <class V>
 std::vector<offset_t> row_lengths(const DistCsr<V>& a, const DistCsr<V>& b)
 {
     std::unique_ptr<HaloExchange<offset_t>> halo;
-    a.cluster().together("spgemm setup", [&] {
+    a.cluster().run_collective("spgemm setup", [&] {
         halo = std::make_unique<HaloExchange<offset_t>>(a.cluster().state().host, a.cluster(), a.state()->halo, 1);
         const offset_t* const begin = b.local().row_begin;
         const std::span<offset_t> own = halo->own();
@@ -109,7 +109,7 @@ Fetch make_fetch(const DistCsr<V>& a, const DistCsr<V>& b, const Range& range, c
     const Cuts& cuts = b.row_cuts();
     Fetch f;
     std::vector<offset_t> rows(ranks, 0), entries(ranks, 0);
-    cluster.together("spgemm setup", [&] {
+    cluster.run_collective("spgemm setup", [&] {
         for (const index_t j : range.used) {
             if (!is_ghost(a.state()->halo, j)) continue;
             f.wanted.entry.push_back(a.global_col(j));
@@ -153,7 +153,7 @@ public:
     // Collective. columns: with their patterns.
     Arriving(const DistCsr<V>& b, const Fetch& f, bool columns) : messages_(b.cluster())
     {
-        b.cluster().together(phase, [&] {
+        b.cluster().run_collective(phase, [&] {
             if (columns) {
                 const index_t* const local = b.local().col;
                 give_col_ = pack_rows<global_t>(b, f, [&](offset_t k) { return b.global_col(local[k]); });

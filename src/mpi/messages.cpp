@@ -46,7 +46,7 @@ void end_job(const Cluster& cluster, std::string_view phase, std::string_view wh
 }
 
 // A second thread ends the process: few MPIs may be called from it, but the launcher sees how the process ended.
-void Cluster::watched(std::string_view phase, const std::function<void()>& work) const
+void Cluster::run_with_deadline(std::string_view phase, const std::function<void()>& work) const
 {
     const double limit = state_->deadline;
     if (limit <= 0) return work();

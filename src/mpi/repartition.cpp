@@ -40,7 +40,7 @@ std::vector<int> metis_parts(const DistCsr<V>& a)
     const Cluster& cluster = a.cluster();
     const Csr<V> whole = a.gather();
     ByRank<int> parts{std::vector<offset_t>(a.row_cuts().size(), 0), {}};
-    cluster.together(repartition_phase, [&] {
+    cluster.run_collective(repartition_phase, [&] {
         if (cluster.rank() != 0) return;
         const RowOrder order = metis_order(whole.view(), cluster.ranks());
         parts = {a.row_cuts(), std::vector<int>(order.order.size())};
@@ -74,7 +74,7 @@ std::vector<global_t> new_numbers(const DistCsr<V>& a, const ByRank<index_t>& ro
     for (offset_t& f : first) f += cuts[rank_of(cluster)];
     const std::vector<offset_t> begin = exchange_counts(cluster, repartition_phase, first);
     std::unique_ptr<HaloExchange<global_t>> halo;
-    cluster.together(repartition_phase, [&] {
+    cluster.run_collective(repartition_phase, [&] {
         halo = std::make_unique<HaloExchange<global_t>>(cluster.state().host, cluster, a.state()->halo, 1);
         for (int r = 0; r < cluster.ranks(); ++r) {
             global_t number = begin[static_cast<std::size_t>(r)];
@@ -92,7 +92,7 @@ std::vector<T> send_entries(const DistCsr<V>& a, const ByRank<index_t>& rows, co
 {
     const offset_t* const begin = a.local().row_begin;
     ByRank<T> send;
-    a.cluster().together(repartition_phase, [&] {
+    a.cluster().run_collective(repartition_phase, [&] {
         for (int r = 0; r < a.cluster().ranks(); ++r) {
             send.begin.push_back(std::ssize(send.entry));
             for (const index_t i : rows.of(r))
@@ -135,7 +135,7 @@ Repartition<V> Repartition<V>::make(const DistCsr<V>& a, std::span<const int> pa
     check_square(a);
     const Cluster& cluster = a.cluster();
     ByRank<index_t> asked;
-    cluster.together(repartition_phase, [&] {
+    cluster.run_collective(repartition_phase, [&] {
         check_parts(a, part);
         asked = by_part(part, cluster.ranks());
     });

@@ -49,7 +49,7 @@ Csr<V> replicate(const DistCsr<V>& a)
     const Cuts nonzero_cuts = begins_of(all_gather(cluster, phase, local.nonzeros));
     const bool sorted = cluster.largest(local.sorted ? 0 : 1) == 0, unique = cluster.largest(local.unique ? 0 : 1) == 0;
     Csr<V> whole;
-    cluster.together(phase, [&] {
+    cluster.run_collective(phase, [&] {
         whole = Csr<V>::make(cluster.context().host(), static_cast<index_t>(a.rows()), static_cast<index_t>(a.cols()),
                              nonzero_cuts.back());
         fill_own_rows(a, a.row_cuts()[rank_of(cluster)], nonzero_cuts[rank_of(cluster)], whole);
@@ -68,7 +68,7 @@ Buffer<V> Replicated<V>::replicate_near_null(const DistCsr<V>& a, index_t vector
     Cuts cuts = a.row_cuts();
     for (global_t& c : cuts) c *= vectors;
     Buffer<V> all;
-    a.cluster().together("coarse matrix", [&] {
+    a.cluster().run_collective("coarse matrix", [&] {
         all = Buffer<V>(ctx_.host(), cuts.back());
         std::copy_n(mine.data(), mine.size(), all.data() + own_ * vectors);
     });
@@ -87,7 +87,7 @@ Replicated<V>::Replicated(const DistCsr<V>& a, const amg::Options& options, int 
       messages_(a.cluster())
 {
     const Buffer<V> all = replicate_near_null(a, vectors, near_null);
-    a.cluster().together("coarse levels", [&] {
+    a.cluster().run_collective("coarse levels", [&] {
         if (ctx_.backend() != Backend::cpu) matrix_ = to_device(ctx_, matrix_.view());
         here_ = Buffer<V>(ctx_.host(), matrix_.rows);
         ctx_.run([&](const auto& q) {
@@ -106,12 +106,12 @@ void Replicated<V>::update_values(const DistCsr<V>& a)
     const CsrView<V> local = a.local();
     const Cuts cuts = begins_of(all_gather(a.cluster(), phase, local.nonzeros));
     Buffer<V> value;
-    a.cluster().together(phase, [&] {
+    a.cluster().run_collective(phase, [&] {
         value = Buffer<V>(ctx_.host(), cuts.back());
         std::copy_n(local.value, local.nonzeros, value.data() + cuts[rank_of(a.cluster())]);
     });
     send_everywhere(a.cluster(), phase, value.data(), cuts);
-    a.cluster().together("coarse levels", [&] {
+    a.cluster().run_collective("coarse levels", [&] {
         ctx_.run([&](const auto& q) { upload(q, std::as_const(value).data(), matrix_.value.data(), value.size()); });
         amg::update_levels(ctx_, matrix_.view(), options_, first_, level_);
     });

@@ -158,7 +158,7 @@ template <class V>
 void set_up(SolveState<V>& s, const DistCsr<V>& a, const SolveOptions& options, const solve::Unknowns<V>& unknowns)
 {
     auto product = SpmvPlan<V>::make(a);
-    a.cluster().together("solve setup", [&] {
+    a.cluster().run_collective("solve setup", [&] {
         check_values(a.local(), a.row_cuts()[rank_of(a.cluster())]);
         s.system = std::make_unique<System<V>>(a, std::move(product), options.local_amg, unknowns);
         set_up_first(s);
@@ -201,7 +201,7 @@ solve::Report SolvePlan<V>::solve(std::span<const V> b, std::span<V> x)
     const DistCsr<V>& a = s.system->a;
     require<ValueError>(s.usable, "the plan has no values it could solve with: the last update_values failed",
                         "call update_values with values it accepts");
-    a.cluster().together("solve", [&] { check_vectors<V>(s.ctx, a.local(), b, x); });
+    a.cluster().run_collective("solve", [&] { check_vectors<V>(s.ctx, a.local(), b, x); });
     return solve::Loop<V, SolveState<V>>(s, b, x, {}).run();
 }
 
@@ -214,13 +214,19 @@ void SolvePlan<V>::update_values()
                         "make it for new values (new_values of its options)");
     const double begin = trace::now();
     s.usable = false;
-    a.cluster().together("solve setup", [&] {
+    a.cluster().run_collective("solve setup", [&] {
         check_values(a.local(), a.row_cuts()[rank_of(a.cluster())]);
         s.system->update_values();
     });
     s.system->update_multigrid();
     s.usable = true;
     s.setup_seconds = trace::now() - begin;
+}
+
+template <class V>
+const solve::Recipe& SolvePlan<V>::policy() const
+{
+    return state_->recipe;
 }
 
 template <class V>

@@ -58,7 +58,7 @@ struct SpgemmPlan<V>::State {
     void cut(std::size_t budget)
     {
         const auto cut_by = [&](std::size_t limit) {
-            cluster().together("spgemm setup", [&] {
+            cluster().run_collective("spgemm setup", [&] {
                 ranges = make_ranges(a, length, limit, !a.ghosts().empty() || !b.ghosts().empty());
             });
             rounds = static_cast<int>(cluster().largest(static_cast<global_t>(ranges.size())));
@@ -98,7 +98,7 @@ struct SpgemmPlan<V>::State {
         auto batch = std::make_unique<Batch<V>>();
         if (round < static_cast<int>(ranges.size())) batch->rows = ranges[static_cast<std::size_t>(round)];
         else batch->rows.first = batch->rows.last = a.local().rows;
-        cluster().together("spgemm", [&] {
+        cluster().run_collective("spgemm", [&] {
             batch->a = piece_of(cluster().context(), a.local(), batch->rows.first, batch->rows.last, false);
             batch->joined = !needs_no_join(a, b, batch->rows);
             batch->pattern =
@@ -147,7 +147,7 @@ struct SpgemmPlan<V>::State {
             const auto batch = arrive(round, std::move(next));
             if (round + 1 < rounds) next = start(round + 1);
             const Csr<V> c = multiply(*batch, next.get());
-            cluster().together("spgemm", [&] {
+            cluster().run_collective("spgemm", [&] {
                 take(*batch, c);
                 if (keeps_patterns && patterns.empty()) found.push_back(batch->pattern);
             });
@@ -161,7 +161,7 @@ struct SpgemmPlan<V>::State {
     Csr<V> multiply(Batch<V>& batch, Arriving<V>* next = nullptr)
     {
         Csr<V> c;
-        cluster().together("spgemm", [&] {
+        cluster().run_collective("spgemm", [&] {
             upload(batch);
             make_plan(batch, spgemm::NumericReuse::find_places);
             if (next) next->progress();
@@ -254,7 +254,7 @@ void SpgemmPlan<V>::run(DistCsr<V>& c)
     Csr<V>& local = c.state()->local;
     if (s.kept) {
         s.load(*s.kept);
-        return s.cluster().together("spgemm", [&] { s.refill(local); });
+        return s.cluster().run_collective("spgemm", [&] { s.refill(local); });
     }
     offset_t next = 0;
     s.for_each_batch([&](const Batch<V>&, const Csr<V>& rows) {

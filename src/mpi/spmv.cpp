@@ -205,7 +205,7 @@ SpmvPlan<V> SpmvPlan<V>::make(const DistCsr<V>& a, const SpmvOptions& options)
     const DistCsr<V> op = transposed ? transposed->matrix() : a;
     const Lengths all = lengths_of(cluster, op.local());
     std::unique_ptr<State> s;
-    cluster.together("spmv setup", [&] {
+    cluster.run_collective("spmv setup", [&] {
         const Context& ctx = cluster.context();
         s.reset(new State{
             std::move(transposed), op, options, policy_of(ctx.backend(), options, all, sizeof(V)), {}, {}, {}});
@@ -316,7 +316,7 @@ SpmmPlan<V> SpmmPlan<V>::make(const DistCsr<V>& a, index_t n, Op op)
     const DistCsr<V> operand = transposed ? transposed->matrix() : a;
     const Lengths all = lengths_of(cluster, operand.local());
     std::unique_ptr<State> s;
-    cluster.together("spmm setup", [&] {
+    cluster.run_collective("spmm setup", [&] {
         require<ValueError>(n > 0, [&] { return concat("B cannot have ", n, " columns"); });
         const Context& ctx = cluster.context();
         s.reset(

@@ -58,7 +58,7 @@ std::optional<Way> wished_way(Backend backend, bool alone = false)
 std::string why_not(const Cluster& cluster, const std::function<void()>& work)
 {
     try {
-        cluster.together("choice of transport", work);
+        cluster.run_collective("choice of transport", work);
     } catch (const Error& e) {
         return e.message();
     }

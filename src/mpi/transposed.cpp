@@ -61,7 +61,7 @@ template <class V>
 ByRank<V> exchange_values(const DistCsr<V>& a, const ByRank<offset_t>& nonzeros, const std::vector<offset_t>& begin)
 {
     ByRank<V> values;
-    a.cluster().together("transpose", [&] { values = values_of(a, nonzeros); });
+    a.cluster().run_collective("transpose", [&] { values = values_of(a, nonzeros); });
     return exchange(a.cluster(), "transpose", values, begin);
 }
 
@@ -79,7 +79,7 @@ DistCsr<V> Transposed<V>::make()
     const Cuts& cuts = given_.col_cuts();
     const global_t first = cuts[rank_of(cluster)], last = cuts[rank_of(cluster) + 1];
     ByRank<Position> positions;
-    cluster.together("transpose", [&] {
+    cluster.run_collective("transpose", [&] {
         sent_ = by_new_owner(given_);
         positions = positions_of(given_, sent_);
     });
@@ -89,7 +89,7 @@ DistCsr<V> Transposed<V>::make()
     std::vector<offset_t> row_begin;
     std::vector<global_t> col;
     std::vector<V> value;
-    cluster.together("transpose", [&] {
+    cluster.run_collective("transpose", [&] {
         // Entries come by rank and row, so a stable order by the new row leaves the new columns ascending.
         row_begin.assign(static_cast<std::size_t>(last - first) + 1, 0);
         for (const Position& p : got.entry) ++row_begin[static_cast<std::size_t>(p.row - first) + 1];

@@ -254,6 +254,9 @@ inline void check_no_new_values(const mpi::Cluster& cluster, const char* sentenc
     mpi::DistVector<double> b(cluster, a.row_cuts()), x(cluster, a.row_cuts());
     std::fill(b.local().begin(), b.local().end(), 1.0);
     expect(system.solve(b.local(), x.local()).converged() && system.bytes() > 0, "a system without new values");
+    expect(plan.policy().coarse_rows == small_levels.coarse_rows && system.policy().method == solve::Method::cg &&
+               system.policy().preconditioner == solve::Preconditioner{solve::Amg{}},
+           "the policy is not that of the options");
 }
 
 // Values by which aggregates of a new plan would be others: P and R fit together nevertheless.

@@ -141,10 +141,14 @@ void check_spmm(const mpi::DistCsr<V>& a, const CsrView<V>& whole, index_t n, co
     const mpi::Traffic before = cluster.sent();
     plan.run(V(2), my_b.span(), V(0.5), my_c.span());
     expect(cluster.sent().bytes - before.bytes == plan.sent_per_run().bytes, name + ": bytes");
-    spmm::Plan<V>::make(single, there.view(), {.n = n, .force = plan.policy()})
-        .run(V(2), DenseView<const V>{whole.cols, n, n, Layout::row_major, all_b.data()}, V(0.5),
-             DenseView<V>{whole.rows, n, n, Layout::row_major, all_c.data()});
+    const auto one = spmm::Plan<V>::make(single, there.view(), {.n = n, .force = plan.policy()});
+    const DenseView<const V> dense_b{whole.cols, n, n, Layout::row_major, all_b.data()};
+    const DenseView<V> dense_c{whole.rows, n, n, Layout::row_major, all_c.data()};
+    one.run(V(2), dense_b, V(0.5), dense_c);
     expect_same<V>(host_copy(ctx, my_c), part(cluster, host_copy(single, all_c), a.row_cuts(), n), name);
+    plan.run(my_b.span(), my_c.span());
+    one.run(dense_b, dense_c);
+    expect_same<V>(host_copy(ctx, my_c), part(cluster, host_copy(single, all_c), a.row_cuts(), n), name + ", plain");
 }
 
 // The same bits on CPUs and GPUs.
@@ -504,7 +508,7 @@ inline void check_agreement(const mpi::Cluster& cluster)
     const int guilty = cluster.ranks() - 1;
     std::string said;
     try {
-        cluster.together("a test", [&] {
+        cluster.run_collective("a test", [&] {
             if (cluster.rank() == guilty) throw FormatError("A.mtx:12: column 51 exceeds 50", "look there");
         });
     } catch (const FormatError& e) {
@@ -513,7 +517,7 @@ inline void check_agreement(const mpi::Cluster& cluster)
     expect(said == concat("rank ", guilty, ": A.mtx:12: column 51 exceeds 50|look there"), "agreement: " + said);
     std::size_t needed = 0;
     try {
-        cluster.together("a test", [&] {
+        cluster.run_collective("a test", [&] {
             if (cluster.rank() == guilty) throw OutOfMemory("too much", 7, 5);
         });
     } catch (const OutOfMemory& e) {

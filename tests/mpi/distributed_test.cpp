@@ -232,12 +232,13 @@ TEST(Cluster, EndsWhereAnotherLibraryDoesNot)
     const auto wait = [](double seconds) {
         const mpi::Cluster cluster(std::make_unique<ThreadTransport>(std::make_shared<World>(1), 0), Context::cpu(1),
                                    {.deadline = 0.5});
-        cluster.watched("a library", [&] { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); });
+        cluster.run_with_deadline("a library",
+                                  [&] { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); });
     };
     EXPECT_EXIT(wait(30), ::testing::ExitedWithCode(mpi::lost_rank_exit_code),
                 "tulle: rank 0 of 1, phase 'a library': has not ended in 0.5 s; the job ends");
     wait(0);
-    EXPECT_THROW(alone().watched("a library", [] { throw ValueError("no"); }), ValueError);
+    EXPECT_THROW(alone().run_with_deadline("a library", [] { throw ValueError("no"); }), ValueError);
 }
 
 TEST(Cluster, RefusesAWrongDeadline)
@@ -251,7 +252,7 @@ TEST(Cluster, RefusesAWrongDeadline)
         const mpi::Cluster cluster = alone();
         EXPECT_NE(cluster.describe().find("no deadline"), std::string::npos) << text;
         bool done = false;
-        cluster.watched("a library", [&] { done = true; });
+        cluster.run_with_deadline("a library", [&] { done = true; });
         EXPECT_TRUE(done);
     }
     unsetenv("TULLE_MPI_DEADLINE");
