@@ -62,7 +62,7 @@ void transpose_stencil(benchmark::State& state)
 }
 
 // Eight parts of rows with uneven weights: a binary search for each part, or every row looked at (DeltaSPARSE).
-void cut(benchmark::State& state, spgemm::Cutting how)
+void cut(benchmark::State& state, spgemm::CutMethod how)
 {
     const CpuQueue q;
     const offset_t rows = state.range(0);
@@ -102,8 +102,8 @@ void read_matrix_market(benchmark::State& state)
 BENCHMARK(scan)->Arg(1 << 12)->Arg(1 << 18)->Arg(1 << 24)->UseRealTime();
 BENCHMARK(sort_pairs)->Arg(1 << 12)->Arg(1 << 18)->Arg(1 << 22)->UseRealTime();
 BENCHMARK(transpose_stencil)->Arg(20)->Arg(60)->Arg(100)->UseRealTime();
-BENCHMARK_CAPTURE(cut, search, spgemm::Cutting::search)->Arg(1 << 14)->Arg(1 << 20)->UseRealTime();
-BENCHMARK_CAPTURE(cut, scan, spgemm::Cutting::scan)->Arg(1 << 14)->Arg(1 << 20)->UseRealTime();
+BENCHMARK_CAPTURE(cut, search, spgemm::CutMethod::search)->Arg(1 << 14)->Arg(1 << 20)->UseRealTime();
+BENCHMARK_CAPTURE(cut, scan, spgemm::CutMethod::scan)->Arg(1 << 14)->Arg(1 << 20)->UseRealTime();
 BENCHMARK(read_matrix_market)->Arg(20)->Arg(60)->UseRealTime();
 
 }  // namespace

@@ -21,7 +21,8 @@ int main()
     auto plan = spmm::TeamPlan<float>::make(team, a.view(), {.product = {.n = n}, .split = spmm::SplitBy::rows});
     plan.run(b_view, {a.rows, n, n, Layout::row_major, c.data()});
     std::puts(plan.describe().c_str());
-    std::printf("%zu bytes went to the members, %zu came back\n", plan.traffic().up, plan.traffic().down);
+    std::printf("%zu bytes went to the members, %zu came back\n", plan.traffic().host_to_device,
+                plan.traffic().device_to_host);
 
     // The bits of one device, since every row is one member's.
     auto alone =

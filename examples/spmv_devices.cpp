@@ -36,6 +36,6 @@ int main()
             });
     }
     plan.synchronize();
-    std::printf("%zu bytes between members so far\n", plan.traffic().across);
+    std::printf("%zu bytes between members so far\n", plan.traffic().device_to_device);
     return std::isfinite(y[0]) && plan.imbalance() < 1.01 ? 0 : 1;
 }

@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLE = ROOT / "tests/api/malformed_test.cpp"
-TAKES = re.compile(r"\b(\w*View<|AnyCsr<|AnyView<|PartableView<|std::span<|View&)")
+TAKES = re.compile(r"\b(\w*View<|AnyCsr<|AnyView<|PartitionableView<|std::span<|View&)")
 # Functions that are not tried there, and why.
 EXEMPT = {
     "spmv::Plan::once": "what spmv::multiply() calls",
@@ -24,7 +24,7 @@ EXEMPT = {
     "narrow_csr": "what narrow() calls",
     "travel": "what to_device() and to_host() call",
     "require_data": "what to_device() and to_host() call",
-    "partition::carry_over": "cuts are checked in tests/partition",
+    "partition::map_cuts": "cuts are checked in tests/partition",
     "partition::parts_of": "cuts are checked in tests/partition",
     "partition::imbalance": "cuts are checked in tests/partition",
 }

@@ -71,7 +71,7 @@ double even_rows_imbalance(const Csr<double>& a, int parts)
 {
     const auto rows = partition::split_evenly(a.rows, parts);
     return partition::imbalance(
-        partition::carry_over(Context::cpu(1), std::span<const partition::Cut>(rows), a.row_begin.data()));
+        partition::map_cuts(Context::cpu(1), std::span<const partition::Cut>(rows), a.row_begin.data()));
 }
 
 // Members that each have the whole device, one after the other.
@@ -111,7 +111,7 @@ Timed time_way(const Team& team, spmv::TeamPlan<double>& plan, std::span<const d
     const partition::Traffic moved = plan.traffic();
     Timed timed{part_seconds(team, plan), {}};
     timed.way = {*std::max_element(timed.seconds.begin(), timed.seconds.end()),
-                 static_cast<double>(moved.up + moved.down + moved.across)};
+                 static_cast<double>(moved.host_to_device + moved.device_to_host + moved.device_to_device)};
     return timed;
 }
 
@@ -142,7 +142,7 @@ void time_parts(const Context& ctx, const Csr<double>& host, const CsrView<doubl
     row.halo = static_cast<double>(halo) / std::max(1.0, static_cast<double>(options.parts - 1) * host.cols);
     row.kernels =
         plan.parts()[static_cast<std::size_t>(std::max_element(seconds.begin(), seconds.end()) - seconds.begin())]
-            .kernels;
+            .policy;
     row.predicted =
         spmv::predict_seconds(plan.parts(), seconds, sizeof(double), {.bytes_per_second = options.link * 1e9});
 

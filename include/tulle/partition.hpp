@@ -107,7 +107,7 @@ TULLE_API std::vector<Cut> split_evenly(offset_t items, int parts, const SplitOp
 /// @param cuts cuts between items; none may be inside an item.
 /// @param prefix the other prefix sums, in the memory of the context.
 /// @throws ValueError if a cut is inside an item.
-TULLE_API std::vector<Cut> carry_over(const Context& ctx, std::span<const Cut> cuts, const offset_t* prefix);
+TULLE_API std::vector<Cut> map_cuts(const Context& ctx, std::span<const Cut> cuts, const offset_t* prefix);
 
 /// Weight of the largest part divided by the mean; 1 if there is no weight.
 TULLE_API double imbalance(std::span<const Cut> cuts);
@@ -195,7 +195,7 @@ TULLE_API Parts<PartialCoo<V>> partition(const Context& ctx, const CooView<V>& a
                                          const SplitOptions& options = {});
 
 /// Splits a matrix at given cuts of its nonzeros: by rows (split_evenly()), products or a user's weights (split() of
-/// their prefix sums), brought to the nonzeros by carry_over().
+/// their prefix sums), brought to the nonzeros by map_cuts().
 /// @throws ShapeError if the cuts do not lead from the first row to the last.
 /// @throws ValueError as parts_of() and check_arrays().
 template <class V>

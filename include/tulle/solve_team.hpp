@@ -104,7 +104,7 @@ public:
     /// Number of members.
     int members() const;
     /// The parts of the members in products with A.
-    std::vector<spmv::PartReport> parts() const;
+    std::vector<spmv::TeamPart> parts() const;
     /// Bytes that products with A exchanged since the plan was made or reset_traffic().
     partition::Traffic traffic() const;
     /// Sets traffic() to zero.

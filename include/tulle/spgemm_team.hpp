@@ -31,7 +31,7 @@
 namespace tulle::inline TULLE_ABI::spgemm {
 
 /// How the cuts between the parts are found; both ways give the same cuts.
-enum class Cutting {
+enum class CutMethod {
     search,  ///< a binary search for every part: O(parts log rows)
     scan,    ///< algorithm 3 of DeltaSPARSE: every row tests whether a part begins there, O(parts rows), in parallel
 };
@@ -43,23 +43,23 @@ struct TeamOptions {
     std::optional<Policy> force = {};                 ///< for every member; it must work on each
     bool sorted = true;                               ///< columns of C ascend in every row
     NumericReuse refill = NumericReuse::find_places;  ///< what members keep of their products for run_parts(parts)
-    Cutting cutting = Cutting::search;                ///< how the cuts are found
+    CutMethod cut_method = CutMethod::search;         ///< how the cuts are found
     bool take_turns = false;  ///< members work one after the other: their times are those of each alone
     bool checked = true;      ///< validate the matrices first; sizes and null pointers are always checked
 };
 
 /// The part of one member.
 struct TeamPart {
-    std::string where = {};    ///< context: "cuda:1"
-    index_t counted_rows = 0;  ///< rows of its symbolic phase
-    index_t filled_rows = 0;   ///< rows of its numeric phase
-    offset_t products = 0;     ///< products of the rows it counts
-    offset_t nonzeros = 0;     ///< nonzeros of the rows it fills
-    offset_t moved = 0;        ///< nonzeros of A in rows that it fills and another member has counted
-    std::size_t bytes = 0;     ///< held in the memory of the member
-    double count_seconds = 0;  ///< time of make(), without transfers to and from the host
-    double fill_seconds = 0;   ///< time of the last run, without transfers to and from the host
-    std::string policy = {};   ///< its policy
+    std::string where = {};       ///< context: "cuda:1"
+    index_t symbolic_rows = 0;    ///< rows of its symbolic phase
+    index_t numeric_rows = 0;     ///< rows of its numeric phase
+    offset_t products = 0;        ///< products of the rows it counts
+    offset_t nonzeros = 0;        ///< nonzeros of the rows it fills
+    offset_t moved = 0;           ///< nonzeros of A in rows that it fills and another member has counted
+    std::size_t bytes = 0;        ///< held in the memory of the member
+    double symbolic_seconds = 0;  ///< time of make(), without transfers to and from the host
+    double numeric_seconds = 0;   ///< time of the last run, without transfers to and from the host
+    std::string policy = {};      ///< its policy
 };
 
 /// An SpGEMM prepared for a team: counted, cut for the numeric phase, rows of A and all of B with the members.
@@ -114,12 +114,17 @@ public:
     offset_t nonzeros() const;
     /// Number of members.
     int members() const;
+    /// The policy in use: the options of make(). Rows are always cut by products and by nonzeros; the policies that the
+    /// members have chosen are in TeamPart::policy.
+    const TeamOptions& policy() const;
+    /// Sizes of the whole product. Members choose by them, each for its own device.
+    const Features& features() const;
     /// The parts of the members.
     std::vector<TeamPart> parts() const;
     /// Products of the largest part of the symbolic phase divided by the mean.
-    double count_imbalance() const;
+    double symbolic_imbalance() const;
     /// Nonzeros of the largest part of the numeric phase divided by the mean.
-    double fill_imbalance() const;
+    double numeric_imbalance() const;
     /// Bytes exchanged since the plan was made or reset_traffic().
     partition::Traffic traffic() const;
     /// Sets traffic() to zero.

@@ -40,8 +40,9 @@ TULLE_API std::string to_text(SplitBy split);
 /// @throws ValueError (with the names) if there is none.
 TULLE_API SplitBy parse_split(std::string_view name);
 
-/// What choose_split() depends on. Members on the host read A and B in place, so that nothing moves to them.
-struct SplitQuestion {
+/// The product and the team: what choose_split() depends on. Members on the host read A and B in place, so that nothing
+/// moves to them.
+struct SplitFeatures {
     index_t rows = 0;             ///< rows of op(A)
     index_t cols = 0;             ///< columns of op(A)
     offset_t nonzeros = 0;        ///< stored entries
@@ -62,7 +63,7 @@ struct SplitChoice {
 
 /// Selects a split: columns only if they move less and leave every member rows of B that fill a memory transaction.
 /// Pure.
-TULLE_API SplitChoice choose_split(const SplitQuestion& question);
+TULLE_API SplitChoice choose_split(const SplitFeatures& question);
 
 /// Options of TeamPlan::make() and multiply().
 struct TeamOptions {
@@ -132,6 +133,11 @@ public:
     index_t cols() const;
     /// Number of members.
     int members() const;
+    /// The policy in use: the options of make(), with the split that was chosen. The policies of the members' kernels
+    /// are in TeamPart::policy.
+    const TeamOptions& policy() const;
+    /// What the split was chosen by.
+    const SplitFeatures& features() const;
     /// Rows or columns, and why.
     const SplitChoice& choice() const;
     /// The parts of the members.

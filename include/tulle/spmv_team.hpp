@@ -35,7 +35,7 @@ namespace tulle::inline TULLE_ABI::spmv {
 
 /// A matrix in any format that a team takes.
 template <class V>
-using PartableView = std::variant<CsrView<V>, CscView<V>, CooView<V>, Csr32View<V>, Csc32View<V>>;
+using PartitionableView = std::variant<CsrView<V>, CscView<V>, CooView<V>, Csr32View<V>, Csc32View<V>>;
 
 /// Which entries of x a member gets.
 enum class Exchange {
@@ -63,20 +63,30 @@ struct TeamOptions {
 };
 
 /// The part of one member.
-struct PartReport {
-    std::string where = {};    ///< context: "cuda:1"
-    offset_t nonzeros = 0;     ///< nonzeros of the part
-    index_t rows = 0;          ///< rows of y that it owns
-    offset_t halo = 0;         ///< entries of x that come from other members
-    int senders = 0;           ///< number of those members
-    offset_t interior = 0;     ///< nonzeros in rows that are multiplied during the exchange
-    bool head = false;         ///< it has the rest of a row that another member owns
-    std::size_t bytes = 0;     ///< held in the memory of the member
-    std::string kernels = {};  ///< policies of its pieces, in order
+struct TeamPart {
+    std::string where = {};   ///< context: "cuda:1"
+    offset_t nonzeros = 0;    ///< nonzeros of the part
+    index_t rows = 0;         ///< rows of y that it owns
+    offset_t halo = 0;        ///< entries of x that come from other members
+    int senders = 0;          ///< number of those members
+    offset_t interior = 0;    ///< nonzeros in rows that are multiplied during the exchange
+    bool head = false;        ///< it has the rest of a row that another member owns
+    std::size_t bytes = 0;    ///< held in the memory of the member
+    std::string policy = {};  ///< policies of its pieces, in order
+};
+
+/// What the exchange of x was chosen by.
+struct ExchangeFeatures {
+    index_t rows = 0;       ///< rows of op(A)
+    index_t cols = 0;       ///< columns of op(A)
+    offset_t nonzeros = 0;  ///< stored entries
+    int members = 0;        ///< number of members
+    offset_t halo = 0;      ///< entries of x that travel with Exchange::halo; 0 where it cannot be chosen, not counted
+    offset_t gather = 0;    ///< entries of x that travel with Exchange::gather
 };
 
 /// The connection between members, for predictions: an assumption, not a measurement.
-struct Wire {
+struct Interconnect {
     double bytes_per_second = 400e9;    ///< one way, every member at once: NVLink with 450 GB/s, less protocols
     double seconds_per_message = 5e-6;  ///< latency of a message
 };
@@ -88,8 +98,8 @@ struct Wire {
 /// @param value_bytes bytes of a value: 4 or 8.
 /// @param wire the connection.
 /// @throws ShapeError if there are not as many times as parts.
-TULLE_API double predict_seconds(std::span<const PartReport> parts, std::span<const double> seconds,
-                                 std::size_t value_bytes, const Wire& wire = {});
+TULLE_API double predict_seconds(std::span<const TeamPart> parts, std::span<const double> seconds,
+                                 std::size_t value_bytes, const Interconnect& wire = {});
 
 /// An SpMV prepared for a team and one matrix on the host.
 ///
@@ -108,7 +118,7 @@ public:
     /// @throws ValueError if the matrix is not valid, or TeamOptions::paper is set for a deterministic team.
     /// @throws ShapeError if the number of TeamOptions::nodes is not that of members.
     /// @throws OutOfMemory if a member cannot hold its part.
-    static TeamPlan make(const Team& team, const PartableView<V>& a, const TeamOptions& options = {});
+    static TeamPlan make(const Team& team, const PartitionableView<V>& a, const TeamOptions& options = {});
 
     /// y = alpha op(A) x + beta y with vectors on the host; waits. Allocates nothing.
     /// @param alpha 0: neither A nor x is used.
@@ -146,7 +156,7 @@ public:
     /// New values for the same pattern; no new cuts. The pattern is not compared.
     /// @param a the matrix with the new values, on the host; kept as a view.
     /// @throws PlanMismatch if format, shape or number of nonzeros differ.
-    void update_values(const PartableView<V>& a);
+    void update_values(const PartitionableView<V>& a);
 
     /// Rows of op(A).
     index_t rows() const;
@@ -156,8 +166,13 @@ public:
     int members() const;
     /// Whether every member gets all of x.
     bool gathers() const;
+    /// The policy in use: the options of make(), with the exchange that was chosen. Where the overlap is automatic,
+    /// every member chooses (TeamPart::interior); the policies of their kernels are in TeamPart::policy.
+    const TeamOptions& policy() const;
+    /// What the exchange was chosen by.
+    const ExchangeFeatures& features() const;
     /// The parts of the members.
-    std::vector<PartReport> parts() const;
+    std::vector<TeamPart> parts() const;
     /// Nonzeros of the largest part divided by the mean.
     double imbalance() const;
     /// Bytes exchanged since the plan was made or reset_traffic().

@@ -16,12 +16,13 @@
 /// Splitting matrices and work into parts.
 namespace tulle::inline TULLE_ABI::partition {
 
-/// Bytes that the members of a team exchanged, and the number of copies.
+/// Bytes copied for the members of a team, and the number of copies. A member on a CPU counts as a device: what lies in
+/// the caller's arrays and is used in place is not copied.
 struct Traffic {
-    std::size_t up = 0;         ///< bytes from the host to members
-    std::size_t down = 0;       ///< bytes from members to the host
-    std::size_t across = 0;     ///< bytes between members
-    std::int64_t messages = 0;  ///< number of copies
+    std::size_t host_to_device = 0;    ///< bytes from the host to members
+    std::size_t device_to_host = 0;    ///< bytes from members to the host
+    std::size_t device_to_device = 0;  ///< bytes between members
+    std::int64_t copies = 0;           ///< number of copies
 };
 
 }  // namespace tulle::inline TULLE_ABI::partition

@@ -85,7 +85,7 @@ std::vector<Cut> split_evenly(offset_t items, int parts, const SplitOptions& opt
     return cuts;
 }
 
-std::vector<Cut> carry_over(const Context& ctx, std::span<const Cut> cuts, const offset_t* prefix)
+std::vector<Cut> map_cuts(const Context& ctx, std::span<const Cut> cuts, const offset_t* prefix)
 {
     std::vector<Cut> there;
     for (const Cut& cut : cuts) {

@@ -77,7 +77,7 @@ void Transfers::copy_between(const Context& from, const void* source, const Cont
 void Transfers::reset()
 {
     up_ = down_ = across_ = 0;
-    messages_ = 0;
+    copies_ = 0;
 }
 
 }  // namespace tulle::inline TULLE_ABI::partition

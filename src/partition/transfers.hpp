@@ -63,7 +63,7 @@ public:
             copy_between(from, source, to, target, static_cast<std::size_t>(n) * sizeof(T));
     }
 
-    Traffic traffic() const { return {up_, down_, across_, messages_}; }
+    Traffic traffic() const { return {up_, down_, across_, copies_}; }
     void reset();
 
 private:
@@ -85,12 +85,12 @@ private:
     {
         if (n == 0) return false;
         bytes += static_cast<std::size_t>(n) * size;
-        ++messages_;
+        ++copies_;
         return true;
     }
 
     std::atomic<std::size_t> up_ = 0, down_ = 0, across_ = 0;
-    std::atomic<std::int64_t> messages_ = 0;
+    std::atomic<std::int64_t> copies_ = 0;
 };
 
 namespace cuda {  // defined by the CUDA backend

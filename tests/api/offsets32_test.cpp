@@ -379,8 +379,8 @@ TEST_P(Offsets32OnTeam, Products)
     const std::vector<double> x(50, 2.0);
     std::vector<double> want(70), got(70);
     spmv::multiply(host, a.wide.view(), x, want);
-    for (const spmv::PartableView<double>& view :
-         {spmv::PartableView<double>(a.csr()), spmv::PartableView<double>(a.csc())}) {
+    for (const spmv::PartitionableView<double>& view :
+         {spmv::PartitionableView<double>(a.csr()), spmv::PartitionableView<double>(a.csc())}) {
         auto plan = spmv::TeamPlan<double>::make(team(2), view);
         plan.run(x, got);
         EXPECT_EQ(got, want);

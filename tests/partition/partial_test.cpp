@@ -181,7 +181,7 @@ TEST_P(PartialOn, CutsByWhateverIsCounted)
     }
     const auto prefix = to_device<offset_t>(c, std::span<const offset_t>(products));
     for (const auto& cuts : {split_evenly(a.rows, 4), split(c, prefix.data(), a.rows, 4)}) {
-        const auto at = carry_over(c, std::span<const Cut>(cuts), there.row_begin.data());
+        const auto at = map_cuts(c, std::span<const Cut>(cuts), there.row_begin.data());
         const auto parts = partition(c, there.view(), at);
         expect_every_line_owned_once(parts.part, a.rows, there.nonzeros());
         for (std::size_t p = 0; p < 4; ++p) EXPECT_EQ(parts.part[p].part.last_line, cuts[p + 1].item);

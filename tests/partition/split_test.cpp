@@ -99,10 +99,10 @@ TEST_P(SplitOn, CarriesCutsOver)
     const auto there = to_device<offset_t>(c, std::span<const offset_t>(nonzeros));
     const auto cuts = split_there(c, products, 2, {});
     EXPECT_EQ(cuts[1].item, 1);
-    const auto carried = carry_over(c, std::span<const Cut>(cuts), there.data());
+    const auto carried = map_cuts(c, std::span<const Cut>(cuts), there.data());
     EXPECT_EQ(carried, (std::vector<Cut>{{0, 0, false}, {5, 1, false}, {20, 4, false}}));
     const std::vector<Cut> inside{{0, 0, false}, {3, 1, true}, {20, 4, false}};
-    EXPECT_THROW(carry_over(c, std::span<const Cut>(inside), there.data()), ValueError);
+    EXPECT_THROW(map_cuts(c, std::span<const Cut>(inside), there.data()), ValueError);
 }
 
 // More than 2^31 nonzeros: only the pointer need be there to cut them.

@@ -88,10 +88,10 @@ TEST_P(LinkOn, CopiesAndCountsBetweenAllKindsOfMembers)
                         0);  // nothing is no message
             link.down(to, static_cast<const double*>(target.data()), got.data(), 5);
             EXPECT_EQ(got, data);
-            EXPECT_EQ(link.traffic().up, 40u);
-            EXPECT_EQ(link.traffic().across, 40u);
-            EXPECT_EQ(link.traffic().down, 40u);
-            EXPECT_EQ(link.traffic().messages, 3);
+            EXPECT_EQ(link.traffic().host_to_device, 40u);
+            EXPECT_EQ(link.traffic().device_to_device, 40u);
+            EXPECT_EQ(link.traffic().device_to_host, 40u);
+            EXPECT_EQ(link.traffic().copies, 3);
             from.synchronize();
             to.synchronize();
         }
@@ -127,10 +127,10 @@ TEST_P(LinkOn, CarriesBlocksOfDenseMatrices)
                         back(i, j) = -1;
                     }
                 EXPECT_EQ(home, std::vector<float>(home.size(), -1));  // and nothing else
-                EXPECT_EQ(link.traffic().up, 48u);
-                EXPECT_EQ(link.traffic().across, 48u);
-                EXPECT_EQ(link.traffic().down, 48u);
-                EXPECT_EQ(link.traffic().messages, 3);
+                EXPECT_EQ(link.traffic().host_to_device, 48u);
+                EXPECT_EQ(link.traffic().device_to_device, 48u);
+                EXPECT_EQ(link.traffic().device_to_host, 48u);
+                EXPECT_EQ(link.traffic().copies, 3);
             }
 }
 

@@ -136,8 +136,8 @@ TEST_P(SpgemmOnTeam, WorksWithMoreMembersThanThereIsWork)
             index_t counted = 0, filled = 0;
             offset_t products = 0, nonzeros = 0;
             for (const TeamPart& part : plan.parts()) {
-                counted += part.counted_rows;
-                filled += part.filled_rows;
+                counted += part.symbolic_rows;
+                filled += part.numeric_rows;
                 products += part.products;
                 nonzeros += part.nonzeros;
             }
@@ -166,8 +166,8 @@ TEST_P(SpgemmOnTeam, DealsRowsOutAgainByNonzeros)
         const auto pair = lopsided(Values::integers, first);
         auto plan = TeamPlan<double>::make(team(4), pair.a.view(), pair.b.view());
         ASSERT_TRUE(matches(on_host(plan.run()), oracle_product(pair.a, pair.b)));
-        EXPECT_LT(plan.count_imbalance(), 1.2);
-        EXPECT_LT(plan.fill_imbalance(), 1.2);
+        EXPECT_LT(plan.symbolic_imbalance(), 1.2);
+        EXPECT_LT(plan.numeric_imbalance(), 1.2);
         offset_t moved = 0;
         for (const TeamPart& part : plan.parts()) moved += part.moved;
         EXPECT_GT(moved, 0) << "nobody got other rows to fill than it counted";
@@ -186,9 +186,10 @@ TEST_P(SpgemmOnTeam, GivesTheSameBitsForAnyNumberOfMembers)
     for (const auto& pair : pairs) {
         const HostCsr<double> alone = on_host(multiply(team(1, true), pair.a.view(), pair.b.view()));
         for (const int members : {2, 3, 7, 8})
-            for (const Cutting cutting : {Cutting::search, Cutting::scan}) {
+            for (const CutMethod cut_method : {CutMethod::search, CutMethod::scan}) {
                 SCOPED_TRACE(concat(pair.name, ", ", members, " members"));
-                expect_equal(on_host(multiply(team(members, true), pair.a.view(), pair.b.view(), {.cutting = cutting})),
+                expect_equal(on_host(multiply(team(members, true), pair.a.view(), pair.b.view(),
+                                              {.cut_method = cut_method})),
                              alone);
             }
     }
@@ -256,17 +257,17 @@ TEST_P(SpgemmOnTeam, SendsASquareOnce)
     const auto matrix =
         static_cast<std::size_t>(a.view().nonzeros) * (sizeof(double) + sizeof(index_t)) + 61 * sizeof(offset_t);
     const std::size_t sent = GetParam() == "cpu" ? 0 : GetParam() == "mixed" ? 2 : 3;
-    EXPECT_GE(plan.traffic().up, sent * matrix);
-    EXPECT_LE(plan.traffic().up, sent * (matrix + 2 * 62 * sizeof(offset_t)));
-    EXPECT_TRUE(sent == 0 || other.traffic().up > plan.traffic().up);
+    EXPECT_GE(plan.traffic().host_to_device, sent * matrix);
+    EXPECT_LE(plan.traffic().host_to_device, sent * (matrix + 2 * 62 * sizeof(offset_t)));
+    EXPECT_TRUE(sent == 0 || other.traffic().host_to_device > plan.traffic().host_to_device);
     expect_equal(on_host(plan.run()), on_host(other.run()));
-    EXPECT_TRUE(sent < 3 ||
-                plan.traffic().down == static_cast<std::size_t>(plan.nonzeros()) * 12 + 60 * sizeof(offset_t));
+    EXPECT_TRUE(sent < 3 || plan.traffic().device_to_host ==
+                                static_cast<std::size_t>(plan.nonzeros()) * 12 + 60 * sizeof(offset_t));
     std::size_t held = 0;
     for (const TeamPart& part : plan.parts()) held += part.bytes;
     EXPECT_GE(plan.bytes(), held + 2 * 61 * sizeof(offset_t));  // and products and offsets of all rows on the host
     plan.reset_traffic();
-    EXPECT_EQ(plan.traffic().up + plan.traffic().down, 0u);
+    EXPECT_EQ(plan.traffic().host_to_device + plan.traffic().device_to_host, 0u);
 }
 
 TEST_P(SpgemmOnTeam, SurvivesFailedAllocations)
@@ -294,8 +295,8 @@ TEST_P(SpgemmOnTeam, SaysWhatIsWrongAndWhatItDoes)
     EXPECT_THROW(plan.first_row(3), ValueError);
     plan.run();
     for (const TeamPart& part : plan.parts()) {
-        EXPECT_GT(part.count_seconds, 0);
-        EXPECT_GT(part.fill_seconds, 0);
+        EXPECT_GT(part.symbolic_seconds, 0);
+        EXPECT_GT(part.numeric_seconds, 0);
     }
     const std::string text = plan.describe();
     for (const char* word : {"team of 2", "20 x 30 times 30 x 20", "dealt out by products", "dealt out by nonzeros",
@@ -323,13 +324,13 @@ TEST(SpgemmCuts, ScanAndSearchGiveTheSame)
             const Buffer<offset_t> there = to_device(ctx, std::span<const offset_t>(prefix));
             for (const int parts : {1, 2, 3, 7, 8, 64}) {
                 SCOPED_TRACE(concat(ctx.name(), ", seed ", seed, ", ", rows, " rows in ", parts));
-                const auto cut = [&](Cutting how) {
+                const auto cut = [&](CutMethod how) {
                     return ctx.run([&](const auto& q) { return cut_rows(q, there.data(), rows, parts, how); });
                 };
-                EXPECT_EQ(cut(Cutting::scan), cut(Cutting::search));
+                EXPECT_EQ(cut(CutMethod::scan), cut(CutMethod::search));
             }
         }
-    EXPECT_THROW(cut_rows(CpuQueue(1), std::vector<offset_t>{0}.data(), 0, 0, Cutting::scan), ValueError);
+    EXPECT_THROW(cut_rows(CpuQueue(1), std::vector<offset_t>{0}.data(), 0, 0, CutMethod::scan), ValueError);
 }
 
 }  // namespace

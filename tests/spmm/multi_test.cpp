@@ -269,16 +269,16 @@ TEST_P(SpmmOnTeam, ReadsCOnlyWhereBetaAsksForIt)
     EXPECT_TRUE(
         is_product(a, false, {2, 0}, b, nan, product(plan, {2, 0}, b, nan, {}, {Layout::col_major, 2}), true, false));
     const std::size_t b_bytes = 700 * 4 * sizeof(float);
-    EXPECT_EQ(plan.traffic().up, static_cast<std::size_t>(devices(3)) * b_bytes);
+    EXPECT_EQ(plan.traffic().host_to_device, static_cast<std::size_t>(devices(3)) * b_bytes);
     std::size_t rows = 0;  // of C with members that have memory of their own
     for (int m = 0; m < 3; ++m)
         rows += GetParam() == "cpu" || (GetParam() == "mixed" && m == 1)
                     ? 0
                     : static_cast<std::size_t>(plan.parts()[static_cast<std::size_t>(m)].rows);
-    EXPECT_EQ(plan.traffic().down, rows * 4 * sizeof(float));
+    EXPECT_EQ(plan.traffic().device_to_host, rows * 4 * sizeof(float));
     plan.reset_traffic();
     product(plan, {2, 1}, b, nan, {}, {});
-    EXPECT_EQ(plan.traffic().up, static_cast<std::size_t>(devices(3)) * b_bytes + rows * 4 * sizeof(float));
+    EXPECT_EQ(plan.traffic().host_to_device, static_cast<std::size_t>(devices(3)) * b_bytes + rows * 4 * sizeof(float));
 }
 
 TEST_P(SpmmOnTeam, ByColumnsEveryColumnOfBTravelsOnce)
@@ -288,8 +288,8 @@ TEST_P(SpmmOnTeam, ByColumnsEveryColumnOfBTravelsOnce)
     const auto b = dense<float>(700, 8, Values::integers, 1), before = dense<float>(150, 8, Values::integers, 2);
     plan.reset_traffic();
     EXPECT_TRUE(is_product(a, false, {1, 0}, b, before, product(plan, {1, 0}, b, before, {}, {}), true, false));
-    EXPECT_EQ(plan.traffic().up, static_cast<std::size_t>(devices(4)) * 700 * 2 * sizeof(float));
-    EXPECT_EQ(plan.traffic().down, static_cast<std::size_t>(devices(4)) * 150 * 2 * sizeof(float));
+    EXPECT_EQ(plan.traffic().host_to_device, static_cast<std::size_t>(devices(4)) * 700 * 2 * sizeof(float));
+    EXPECT_EQ(plan.traffic().device_to_host, static_cast<std::size_t>(devices(4)) * 150 * 2 * sizeof(float));
 }
 
 TEST_P(SpmmOnTeam, ChoosesColumnsWhereTheyMoveLess)
@@ -452,7 +452,7 @@ TEST_P(SpmmOnTeam, MembersMayUsePanels)
 
 TEST(SpmmSplit, TakesWhatMovesFewerBytes)
 {
-    const SplitQuestion wide{.rows = 1000,
+    const SplitFeatures wide{.rows = 1000,
                              .cols = 1000,
                              .nonzeros = 5000,
                              .n = 512,
@@ -465,7 +465,7 @@ TEST(SpmmSplit, TakesWhatMovesFewerBytes)
     const double dense_bytes = 1000.0 * 512 * 4, matrix = 5000.0 * 8 + 1001 * 8;
     EXPECT_DOUBLE_EQ(columns.by_rows, 4 * dense_bytes + matrix / 1000);
     EXPECT_DOUBLE_EQ(columns.by_columns, dense_bytes + 4 * matrix / 1000);
-    SplitQuestion x = wide;
+    SplitFeatures x = wide;
     x.n = 31;  // a quarter of a row of B is less than 32 bytes
     EXPECT_EQ(choose_split(x).split, SplitBy::rows);
     x.n = 32;

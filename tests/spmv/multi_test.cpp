@@ -48,7 +48,7 @@ struct InAllFormats {
 
     Coo<V> by_col;  // of A transposed, by row: read the other way it is A by column
 
-    std::vector<std::pair<std::string, PartableView<V>>> views() const
+    std::vector<std::pair<std::string, PartitionableView<V>>> views() const
     {
         return {{"CSR", csr.view()},
                 {"CSC", csc.view()},
@@ -286,13 +286,13 @@ TEST_P(SpmvOnTeam, MovesOnlyWhatIsNeeded)
         run(*plan, 1.0, x, 1.0, y);
     }
     EXPECT_FALSE(halo.gathers());
-    EXPECT_EQ(halo.traffic().across, 6 * sizeof(double));  // three borders, an entry each way
-    EXPECT_EQ(halo.traffic().up, 2 * n * sizeof(double));  // x and y, once each
-    EXPECT_EQ(halo.traffic().down, n * sizeof(double));
-    EXPECT_EQ(gather.traffic().across, 3 * n * sizeof(double));
-    EXPECT_GE(paper.traffic().up, 5 * n * sizeof(double));  // x for each of four, y
-    EXPECT_LE(paper.traffic().across, 3 * sizeof(double));  // rows that are cut
-    EXPECT_EQ(alone.traffic().across, 0u);
+    EXPECT_EQ(halo.traffic().device_to_device, 6 * sizeof(double));    // three borders, an entry each way
+    EXPECT_EQ(halo.traffic().host_to_device, 2 * n * sizeof(double));  // x and y, once each
+    EXPECT_EQ(halo.traffic().device_to_host, n * sizeof(double));
+    EXPECT_EQ(gather.traffic().device_to_device, 3 * n * sizeof(double));
+    EXPECT_GE(paper.traffic().host_to_device, 5 * n * sizeof(double));  // x for each of four, y
+    EXPECT_LE(paper.traffic().device_to_device, 3 * sizeof(double));    // rows that are cut
+    EXPECT_EQ(alone.traffic().device_to_device, 0u);
     offset_t interior = 0;
     for (const auto& part : halo.parts()) {
         EXPECT_LE(part.halo, 2);
@@ -460,8 +460,8 @@ TEST_P(SpmvOnTeam, DescribesItsParts)
 // The slowest member counts, and a halo only as far as it outlasts the rows that need none.
 TEST(SpmvOnTeams, PredictsByTheSlowestMember)
 {
-    const Wire wire{.bytes_per_second = 1e9, .seconds_per_message = 1e-6};
-    std::vector<PartReport> parts(2);
+    const Interconnect wire{.bytes_per_second = 1e9, .seconds_per_message = 1e-6};
+    std::vector<TeamPart> parts(2);
     parts[0] = {.nonzeros = 100,
                 .halo = 1000,
                 .senders = 2,

@@ -240,7 +240,7 @@ int TeamPlan<V>::members() const
 }
 
 template <class V>
-std::vector<spmv::PartReport> TeamPlan<V>::parts() const
+std::vector<spmv::TeamPart> TeamPlan<V>::parts() const
 {
     return state_->system->product.parts();
 }

@@ -36,7 +36,7 @@ struct Member {
     ReuseData kept = {};                  // of its products, for refills
     offset_t c_from = 0, c_nonzeros = 0;  // its entries in the whole C
     offset_t moved = 0;
-    double count_seconds = 0, fill_seconds = 0;
+    double symbolic_seconds = 0, numeric_seconds = 0;
 
     std::size_t bytes() const
     {
@@ -53,6 +53,7 @@ template <class V>
 struct State {
     Context host;
     TeamOptions options;
+    Features features = {};
     Wide<V> given = {};        // the caller's
     Factor<V> a = {}, b = {};  // on the host
     offset_t products = 0, nonzeros = 0;

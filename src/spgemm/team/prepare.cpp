@@ -32,7 +32,7 @@ template <class V>
 std::vector<Cut> cut(const State<V>& s, const Buffer<offset_t>& prefix)
 {
     return cut_rows(queue_of(s.host), prefix.data(), prefix.size() - 1, static_cast<int>(s.members.size()),
-                    s.options.cutting);
+                    s.options.cut_method);
 }
 
 // The rows of A between two cuts.
@@ -117,7 +117,7 @@ void count(State<V>& s, Member<V>& m)
         return found;
     });
     m.ctx.synchronize();
-    m.count_seconds = trace::now() - begin;
+    m.symbolic_seconds = trace::now() - begin;
     s.link.down(m.ctx, std::as_const(counts).data(), s.row_begin.data() + m.counted.first_line, m.counted.lines());
 }
 
@@ -205,8 +205,8 @@ void prepare(State<V>& s, const Team& team, const CsrView<V>& a, const CsrView<V
 {
     s.a = arrange(s.host, a, s.options.op_a, false);
     s.b = arrange(s.host, b, s.options.op_b, true);
-    s.members =
-        members_of<V>(team, {s.a.view().rows, s.a.view().cols, s.b.view().cols, a.nonzeros, b.nonzeros}, s.options);
+    s.features = {s.a.view().rows, s.a.view().cols, s.b.view().cols, a.nonzeros, b.nonzeros};
+    s.members = members_of<V>(team, s.features, s.options);
     bound(s);
     count_all(s);
     deal_all(s);

@@ -26,9 +26,10 @@ TULLE_API void scan_split_candidates(const CudaQueue& q, const offset_t* prefix,
 
 // parts + 1 cuts between rows, from the first to the last. `prefix` has rows + 1 entries in the queue's memory; waits.
 template <class Queue>
-std::vector<partition::Cut> cut_rows(const Queue& q, const offset_t* prefix, offset_t rows, int parts, Cutting cutting)
+std::vector<partition::Cut> cut_rows(const Queue& q, const offset_t* prefix, offset_t rows, int parts,
+                                     CutMethod cut_method)
 {
-    if (cutting == Cutting::search) return partition::split(q, prefix, rows, parts);
+    if (cut_method == CutMethod::search) return partition::split(q, prefix, rows, parts);
     std::vector<partition::SplitCandidate> around(
         partition::fair_positions(0, parts).size());  // refuses what cannot be
     Buffer<partition::SplitCandidate> found(q, std::ssize(around));

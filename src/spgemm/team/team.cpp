@@ -43,7 +43,7 @@ void timed(Member<V>& m, const Work& work)
     const double begin = trace::now();
     m.ctx.run(work);
     m.ctx.synchronize();
-    m.fill_seconds = trace::now() - begin;
+    m.numeric_seconds = trace::now() - begin;
 }
 
 template <class V>
@@ -228,12 +228,22 @@ int TeamPlan<V>::members() const
     return static_cast<int>(state_->members.size());
 }
 template <class V>
-double TeamPlan<V>::count_imbalance() const
+const TeamOptions& TeamPlan<V>::policy() const
+{
+    return state_->options;
+}
+template <class V>
+const Features& TeamPlan<V>::features() const
+{
+    return state_->features;
+}
+template <class V>
+double TeamPlan<V>::symbolic_imbalance() const
 {
     return partition::imbalance(state_->count_cuts);
 }
 template <class V>
-double TeamPlan<V>::fill_imbalance() const
+double TeamPlan<V>::numeric_imbalance() const
 {
     return partition::imbalance(state_->fill_cuts);
 }
@@ -266,7 +276,7 @@ std::vector<TeamPart> TeamPlan<V>::parts() const
         const offset_t products =
             s.product_begin.data()[m.counted.last_line] - s.product_begin.data()[m.counted.first_line];
         all.push_back({m.ctx.name(), m.counted.lines(), m.filled.lines(), products, m.c_nonzeros, m.moved, m.bytes(),
-                       m.count_seconds, m.fill_seconds, to_text(m.policy)});
+                       m.symbolic_seconds, m.numeric_seconds, to_text(m.policy)});
     }
     return all;
 }
@@ -280,16 +290,16 @@ std::string TeamPlan<V>::describe() const
                " x ", cols(), sizeof(V) == 4 ? ", float" : ", double", "\n  C:       ", grouped(s.nonzeros),
                plural(s.nonzeros, " nonzero from ", " nonzeros from "), grouped(s.products),
                plural(s.products, " product", " products"),
-               "\n  counted: rows dealt out by products, the largest part has ", fixed(count_imbalance(), 3),
+               "\n  counted: rows dealt out by products, the largest part has ", fixed(symbolic_imbalance(), 3),
                " times the mean", "\n  filled:  rows dealt out by nonzeros, the largest part has ",
-               fixed(fill_imbalance(), 3), " times the mean", "\n  order:   ",
+               fixed(numeric_imbalance(), 3), " times the mean", "\n  order:   ",
                is_of_one_kind(s.members) ? "the same bits for any number of members" : "as the members' kernels add");
     text += matrix::widened_text(s.given.bytes());
     for (const TeamPart& p : parts())
-        text += concat("\n  ", p.where, ": counts ", grouped(p.counted_rows),
-                       plural(p.counted_rows, " row with ", " rows with "), grouped(p.products),
-                       plural(p.products, " product, fills ", " products, fills "), grouped(p.filled_rows),
-                       plural(p.filled_rows, " row with ", " rows with "), grouped(p.nonzeros),
+        text += concat("\n  ", p.where, ": counts ", grouped(p.symbolic_rows),
+                       plural(p.symbolic_rows, " row with ", " rows with "), grouped(p.products),
+                       plural(p.products, " product, fills ", " products, fills "), grouped(p.numeric_rows),
+                       plural(p.numeric_rows, " row with ", " rows with "), grouped(p.nonzeros),
                        plural(p.nonzeros, " nonzero, ", " nonzeros, "), human_bytes(p.bytes), "; ", p.policy);
     return text;
 }

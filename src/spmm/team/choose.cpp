@@ -29,7 +29,7 @@ SplitBy parse_split(std::string_view name)
     return static_cast<SplitBy>(found - split_names.begin());
 }
 
-SplitChoice choose_split(const SplitQuestion& x)
+SplitChoice choose_split(const SplitFeatures& x)
 {
     const auto number = [](auto n) { return static_cast<double>(n); };
     const double matrix =

@@ -73,6 +73,7 @@ struct TeamPlan<V, C>::State {
     Csr<V> copy = {};              // A transposed by rows
     Buffer<offset_t> source = {};  // for every value of the copy where it stands in the caller's array
     RowScaleFacts scale = {};      // of Options::row_scale
+    SplitFeatures features = {};
     SplitChoice choice = {};
     Policy by_rows = {};         // of all of op(A): a row is added up alike whoever has it
     std::vector<Cut> cuts = {};  // of rows by nonzeros and rows, or of the columns expected
@@ -90,13 +91,25 @@ namespace {
 // ---- preparing ----
 
 template <class State>
-SplitChoice decide(const State& s, std::size_t value_bytes, bool deterministic)
+SplitFeatures features_of(const State& s, std::size_t value_bytes)
 {
     const auto a = s.rows();
     const Options& o = s.options.product;
     const auto devices = std::count_if(s.members.begin(), s.members.end(), [](const auto& m) { return !m.borrows; });
-    SplitChoice choice = choose_split({a.rows, a.cols, a.nonzeros, o.n, value_bytes, static_cast<int>(s.members.size()),
-                                       static_cast<int>(devices), o.expected_calls});
+    return {a.rows,
+            a.cols,
+            a.nonzeros,
+            o.n,
+            value_bytes,
+            static_cast<int>(s.members.size()),
+            static_cast<int>(devices),
+            o.expected_calls};
+}
+
+template <class State>
+SplitChoice decide(const State& s, bool deterministic)
+{
+    SplitChoice choice = choose_split(s.features);
     if (s.options.split != SplitBy::automatic)
         return {s.options.split, choice.by_rows, choice.by_columns, "asked for by the caller"};
     if (deterministic)
@@ -375,7 +388,9 @@ TeamPlan<V, C> TeamPlan<V, C>::make(const Team& team, const AnyCsr<V>& given, co
     require_row_scale<V>(options.product.row_scale, s->rows().rows);
     s->scale = inspect_row_scale(host, options.product.row_scale);
     const bool deterministic = partition::is_deterministic(team);
-    s->choice = decide(*s, sizeof(V), deterministic);
+    s->features = features_of(*s, sizeof(V));
+    s->choice = decide(*s, deterministic);
+    s->options.split = s->choice.split;
     s->by_rows = rows_of_one(*s, sizeof(V));
     s->cuts = cut(*s);
     s->crew.run([&](int number) {
@@ -441,6 +456,16 @@ template <class V, class C>
 int TeamPlan<V, C>::members() const
 {
     return static_cast<int>(state_->members.size());
+}
+template <class V, class C>
+const TeamOptions& TeamPlan<V, C>::policy() const
+{
+    return state_->options;
+}
+template <class V, class C>
+const SplitFeatures& TeamPlan<V, C>::features() const
+{
+    return state_->features;
 }
 template <class V, class C>
 const SplitChoice& TeamPlan<V, C>::choice() const

@@ -22,7 +22,7 @@ namespace tulle::inline TULLE_ABI::spmv::team {
 using partition::ColumnRange;
 using partition::Part;
 
-// PartableView once its offsets have 64 bits.
+// PartitionableView once its offsets have 64 bits.
 template <class V>
 using WideView = std::variant<CsrView<V>, CscView<V>, CooView<V>>;
 
@@ -126,7 +126,7 @@ struct Decision {
     bool paper = false, gather = false;
     Overlap overlap = Overlap::automatic;
     double imbalance = 1;
-    offset_t halo = 0, all = 0;  // entries that travel with a halo, and with a gather
+    ExchangeFeatures features = {};
     std::string why;
 };
 

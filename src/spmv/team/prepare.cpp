@@ -251,16 +251,17 @@ template <class V>
 void decide(const Arranged<V>& a, const TeamOptions& options, const std::vector<Look>& looks, Decision& d)
 {
     const auto n = static_cast<offset_t>(looks.size());
+    ExchangeFeatures& f = d.features;
+    f = {a.rows, a.cols, a.lines.nonzeros, static_cast<int>(n), 0, (n - 1) * a.cols};
     d.paper = options.paper;
     d.overlap = options.overlap;
-    d.all = (n - 1) * a.cols;
-    for (const Look& seen : looks) d.halo += seen.outside ? seen.outside->count : 0;
-    const bool small = static_cast<double>(d.halo) <= halo_limit * static_cast<double>(d.all);
+    for (const Look& seen : looks) f.halo += seen.outside ? seen.outside->count : 0;
+    const bool small = static_cast<double>(f.halo) <= halo_limit * static_cast<double>(f.gather);
     d.gather = a.axis == Axis::rows && (options.paper || options.exchange == Exchange::gather ||
                                         (options.exchange == Exchange::automatic && !small));
     const std::string share =
-        concat(d.halo, " entries of x lie outside their parts, ",
-               fixed(d.all > 0 ? 100.0 * static_cast<double>(d.halo) / static_cast<double>(d.all) : 0.0, 1),
+        concat(f.halo, " entries of x lie outside their parts, ",
+               fixed(f.gather > 0 ? 100.0 * static_cast<double>(f.halo) / static_cast<double>(f.gather) : 0.0, 1),
                " % of what a gather moves");
     d.why = a.axis != Axis::rows                      ? "cut by columns: every member has its own part of x"
             : options.paper                           ? "as in the paper: all of x for everybody"

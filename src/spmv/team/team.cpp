@@ -257,8 +257,8 @@ std::string cuts_text(const team::Decision& d, bool fixed, Axis axis, double tol
 
 }  // namespace
 
-double predict_seconds(std::span<const PartReport> parts, std::span<const double> seconds, std::size_t value_bytes,
-                       const Wire& wire)
+double predict_seconds(std::span<const TeamPart> parts, std::span<const double> seconds, std::size_t value_bytes,
+                       const Interconnect& wire)
 {
     require(parts.size() == seconds.size(),
             [&] { return concat(seconds.size(), " times were given for ", parts.size(), " parts"); });
@@ -276,7 +276,7 @@ double predict_seconds(std::span<const PartReport> parts, std::span<const double
 }
 
 template <class V>
-TeamPlan<V> TeamPlan<V>::make(const Team& team, const PartableView<V>& given, const TeamOptions& options)
+TeamPlan<V> TeamPlan<V>::make(const Team& team, const PartitionableView<V>& given, const TeamOptions& options)
 {
     const Context host = partition::host_for(std::visit([](const auto& m) { return m.nonzeros; }, given));
     Buffer<offset_t> wide;
@@ -297,6 +297,8 @@ TeamPlan<V> TeamPlan<V>::make(const Team& team, const PartableView<V>& given, co
                                               .crew = partition::ThreadPool(team.size(), nodes)});
     s->a = team::arrange(host, with_op(a, options.op), options.paper, fixed);
     s->members = team::build(team, s->crew, s->a, options, nodes, s->decision);
+    s->options.exchange = s->decision.gather ? Exchange::gather : Exchange::halo;
+    s->options.nodes = nodes;
     for (const Member<V>& m : s->members) {
         s->exchanges = s->exchanges || !m.pulls.empty();
         s->joins = s->joins || !m.heads_from.empty();
@@ -379,7 +381,7 @@ void TeamPlan<V>::synchronize() const
 }
 
 template <class V>
-void TeamPlan<V>::update_values(const PartableView<V>& given)
+void TeamPlan<V>::update_values(const PartitionableView<V>& given)
 {
     State& s = *state_;
     Buffer<offset_t> fresh;
@@ -413,6 +415,16 @@ bool TeamPlan<V>::gathers() const
     return state_->decision.gather;
 }
 template <class V>
+const TeamOptions& TeamPlan<V>::policy() const
+{
+    return state_->options;
+}
+template <class V>
+const ExchangeFeatures& TeamPlan<V>::features() const
+{
+    return state_->decision.features;
+}
+template <class V>
 double TeamPlan<V>::imbalance() const
 {
     return state_->decision.imbalance;
@@ -429,10 +441,10 @@ void TeamPlan<V>::reset_traffic()
 }
 
 template <class V>
-std::vector<PartReport> TeamPlan<V>::parts() const
+std::vector<TeamPart> TeamPlan<V>::parts() const
 {
     const State& s = *state_;
-    std::vector<PartReport> all;
+    std::vector<TeamPart> all;
     for (const Member<V>& m : s.members) {
         offset_t comes = 0;
         for (const Pull& pull : m.pulls) comes += pull.n;
@@ -468,12 +480,12 @@ std::string TeamPlan<V>::describe() const
                "; ", s.decision.why,
                "\n  order: ", s.a.fixed ? "the same bits for any number of members" : "as the members' kernels add");
     text += matrix::widened_text(s.wide.bytes());
-    for (const PartReport& part : parts())
+    for (const TeamPart& part : parts())
         text += concat("\n  ", part.where, ": ", part.nonzeros, plural(part.nonzeros, " nonzero, ", " nonzeros, "),
                        part.rows, plural(part.rows, " row of y", " rows of y"),
                        part.head ? " and the rest of one more" : "", ", ", part.halo,
                        plural(part.halo, " entry", " entries"), " of x from others, ", human_bytes(part.bytes), "; ",
-                       part.kernels);
+                       part.policy);
     return text;
 }
 

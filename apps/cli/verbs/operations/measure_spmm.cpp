@@ -212,7 +212,7 @@ DenseResult measure_on_team(const Session& session, const Context& like, const D
     result.description =
         plan.describe() +
         fmt::format("\n  moved:  {} up and {} down in one call with B and C on the host, which the times contain",
-                    human_bytes(t.up), human_bytes(t.down));
+                    human_bytes(t.host_to_device), human_bytes(t.device_to_host));
     result.plan_bytes = plan.bytes();
     for (const spmm::TeamPart& part : plan.parts())
         result.tensor = result.tensor || (like.backend() == Backend::cuda && !part.policy.empty() &&

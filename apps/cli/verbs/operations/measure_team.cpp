@@ -28,7 +28,7 @@ std::size_t least_bytes(const SpmvProblem<V>& p)
 }
 
 template <class V>
-SpmvResult<V> measure_view(const Team& team, const spmv::PartableView<V>& a, const SpmvProblem<V>& p,
+SpmvResult<V> measure_view(const Team& team, const spmv::PartitionableView<V>& a, const SpmvProblem<V>& p,
                            const SpmvOptions& options)
 {
     SpmvResult<V> result;
@@ -47,7 +47,8 @@ SpmvResult<V> measure_view(const Team& team, const spmv::PartableView<V>& a, con
     const partition::Traffic t = plan.traffic();
     result.description = plan.describe() + fmt::format("\n  moved: {} up, {} down, {} between members in one product "
                                                        "with vectors on the host; the times are without the first two",
-                                                       human_bytes(t.up), human_bytes(t.down), human_bytes(t.across));
+                                                       human_bytes(t.host_to_device), human_bytes(t.device_to_host),
+                                                       human_bytes(t.device_to_device));
     std::vector<double> seconds;
     for (int i = 0; i < options.repeat; ++i) {
         begin = trace::now();

@@ -29,7 +29,7 @@ namespace {
 // What is known in the end.
 struct Forecast {
     std::string where;  // the device the parts were timed on
-    std::vector<spmv::PartReport> parts;
+    std::vector<spmv::TeamPart> parts;
     std::vector<double> seconds = {};  // of each part, alone
     double one = 0, team = 0;          // seconds: all on one device, and predicted
     double imbalance = 1;

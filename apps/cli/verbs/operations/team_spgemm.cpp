@@ -41,9 +41,9 @@ Slowest slowest_of(const std::vector<spgemm::TeamPart>& parts)
 {
     Slowest s;
     for (const auto& part : parts) {
-        s.count = std::max(s.count, part.count_seconds);
-        s.fill = std::max(s.fill, part.fill_seconds);
-        s.all += part.count_seconds + part.fill_seconds;
+        s.count = std::max(s.count, part.symbolic_seconds);
+        s.fill = std::max(s.fill, part.numeric_seconds);
+        s.all += part.symbolic_seconds + part.numeric_seconds;
     }
     return s;
 }
@@ -53,21 +53,21 @@ Json to_json(const spgemm::TeamPlan<V>& plan, const std::string& where)
 {
     Json list = Json::array();
     for (const auto& p : plan.parts())
-        list.push_back({{"counted_rows", p.counted_rows},
+        list.push_back({{"counted_rows", p.symbolic_rows},
                         {"products", p.products},
-                        {"filled_rows", p.filled_rows},
+                        {"filled_rows", p.numeric_rows},
                         {"nonzeros", p.nonzeros},
                         {"moved", p.moved},
                         {"bytes", p.bytes},
-                        {"count_seconds_alone", p.count_seconds},
-                        {"fill_seconds_alone", p.fill_seconds},
+                        {"count_seconds_alone", p.symbolic_seconds},
+                        {"fill_seconds_alone", p.numeric_seconds},
                         {"policy", p.policy}});
     return {{"devices", plan.members()},
             {"timed_on", where},
             {"products", plan.products()},
             {"nonzeros", plan.nonzeros()},
-            {"count_imbalance", plan.count_imbalance()},
-            {"fill_imbalance", plan.fill_imbalance()},
+            {"count_imbalance", plan.symbolic_imbalance()},
+            {"fill_imbalance", plan.numeric_imbalance()},
             {"parts", list}};
 }
 
@@ -96,9 +96,9 @@ std::string text_of(const Session& session, const spgemm::TeamPlan<V>& plan, con
                  {"memory"}});
     for (std::size_t k = 0; k < parts.size(); ++k) {
         const auto& p = parts[k];
-        table.add({std::to_string(k), grouped(p.counted_rows), grouped(p.products), seconds_text(p.count_seconds),
-                   bar(p.products, products), grouped(p.filled_rows), grouped(p.nonzeros), seconds_text(p.fill_seconds),
-                   bar(p.nonzeros, nonzeros), human_bytes(p.bytes)});
+        table.add({std::to_string(k), grouped(p.symbolic_rows), grouped(p.products), seconds_text(p.symbolic_seconds),
+                   bar(p.products, products), grouped(p.numeric_rows), grouped(p.nonzeros),
+                   seconds_text(p.numeric_seconds), bar(p.nonzeros, nonzeros), human_bytes(p.bytes)});
     }
     const Slowest slowest = slowest_of(parts);
     Facts facts;
@@ -106,7 +106,7 @@ std::string text_of(const Session& session, const spgemm::TeamPlan<V>& plan, con
         "imbalance",
         fmt::format(
             "{:.4f} of products while counting, {:.4f} of nonzeros while filling: the largest part beside the mean",
-            plan.count_imbalance(), plan.fill_imbalance()));
+            plan.symbolic_imbalance(), plan.numeric_imbalance()));
     facts.add("slowest",
               fmt::format("{} counting, {} filling; all of them one after the other {}, on {}",
                           seconds_text(slowest.count), seconds_text(slowest.fill), seconds_text(slowest.all), where));
@@ -143,10 +143,10 @@ TeamProduct<V> multiply_on_team(const Session& session, const Context& like, con
     result.policy = plan.parts().front().policy;
     const partition::Traffic t = plan.traffic();
     result.description = plan.describe() + fmt::format("\n  moved:   {} up and {} down, by a plan and two runs",
-                                                       human_bytes(t.up), human_bytes(t.down));
+                                                       human_bytes(t.host_to_device), human_bytes(t.device_to_host));
     for (const auto& p : plan.parts())
-        result.description += fmt::format("\n  {}: counted in {}, filled in {}", p.where, seconds_text(p.count_seconds),
-                                          seconds_text(p.fill_seconds));
+        result.description += fmt::format("\n  {}: counted in {}, filled in {}", p.where,
+                                          seconds_text(p.symbolic_seconds), seconds_text(p.numeric_seconds));
     return result;
 }
 
