@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <concepts>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -40,14 +41,30 @@ concept PlanOf = AnyPlan<P, A...> && requires(const Context& ctx, const P& fixed
 };
 
 // A plan of an operation on several devices.
-template <class P, class... A>
+template <class P, class Policy, class Features, class... A>
 concept PlanOfTeam = AnyPlan<P, A...> && requires(const Team& team, P& plan, const P& fixed, const A&... a) {
     { P::make(team, a...) } -> std::same_as<P>;
     { fixed.cols() } -> std::same_as<index_t>;
     { fixed.members() } -> std::same_as<int>;
+    { fixed.policy() } -> std::same_as<const Policy&>;
+    { fixed.features() } -> std::same_as<const Features&>;
     fixed.parts();
     fixed.traffic();
     plan.reset_traffic();
+};
+
+// A plan of an operation on distributed matrices: it takes new values from the matrix that it keeps, and knows nothing
+// of other ranks' rows. SpgemmPlan reads the values in every run, and every rank has a policy for each of its batches.
+template <class P, class... A>
+concept AnyPlanOfRanks = Movable<P> && requires(const P& fixed, const A&... a) {
+    { P::make(a...) } -> std::same_as<P>;
+    { fixed.describe() } -> std::same_as<std::string>;
+    { fixed.bytes() } -> std::same_as<std::size_t>;
+};
+template <class P, class Policy, class... A>
+concept PlanOfRanks = AnyPlanOfRanks<P, A...> && requires(P& plan, const P& fixed) {
+    { plan.update_values() } -> std::same_as<void>;
+    { fixed.policy() } -> std::same_as<const Policy&>;
 };
 
 static_assert(PlanOf<spmv::Plan<double>, spmv::Policy, spmv::Features, CsrView<double>>);
@@ -57,16 +74,23 @@ static_assert(PlanOf<spgemm::Plan<double>, spgemm::Policy, spgemm::Features, Csr
 static_assert(PlanOf<sptrsv::Plan<double>, sptrsv::Policy, sptrsv::Features, CsrView<double>>);
 static_assert(PlanOf<sddmm::Plan<float>, sddmm::Policy, sddmm::Features, CsrView<float>>);
 static_assert(PlanOf<solve::Plan<double>, solve::Recipe, solve::Features, CsrView<double>>);
-static_assert(AnyPlan<factor::Plan<double>, CsrView<double>>);
-static_assert(AnyPlan<amg::Plan<double>, CsrView<double>>);
+static_assert(PlanOf<factor::Plan<double>, factor::Options, factor::Features, CsrView<double>>);
+static_assert(PlanOf<amg::Plan<double>, amg::Options, amg::Features, CsrView<double>>);
 
-static_assert(PlanOfTeam<spmv::TeamPlan<double>, CsrView<double>>);
-static_assert(PlanOfTeam<spmm::TeamPlan<float>, CsrView<float>>);
-static_assert(PlanOfTeam<spgemm::TeamPlan<double>, CsrView<double>, CsrView<double>>);
-static_assert(PlanOfTeam<solve::TeamPlan<double>, CsrView<double>>);
+static_assert(PlanOfTeam<spmv::TeamPlan<double>, spmv::TeamOptions, spmv::ExchangeFeatures, CsrView<double>>);
+static_assert(PlanOfTeam<spmm::TeamPlan<float>, spmm::TeamOptions, spmm::SplitFeatures, CsrView<float>>);
+static_assert(PlanOfTeam<spgemm::TeamPlan<double>, spgemm::TeamOptions, spgemm::Features, CsrView<double>,
+                         CsrView<double>>);
+static_assert(PlanOfTeam<solve::TeamPlan<double>, solve::Recipe, solve::Features, CsrView<double>>);
 
-static_assert(Movable<mpi::SpmvPlan<double>> && Movable<mpi::SpmmPlan<double>> && Movable<mpi::SpgemmPlan<double>> &&
-              Movable<mpi::AmgPlan<double>> && Movable<mpi::SolvePlan<double>>);
+static_assert(PlanOfRanks<mpi::SpmvPlan<double>, spmv::Policy, mpi::DistCsr<double>>);
+static_assert(PlanOfRanks<mpi::SpmmPlan<double>, spmm::Policy, mpi::DistCsr<double>, index_t>);
+static_assert(PlanOfRanks<mpi::AmgPlan<double>, amg::Options, mpi::DistCsr<double>>);
+static_assert(PlanOfRanks<mpi::SolvePlan<double>, solve::Recipe, mpi::DistCsr<double>>);
+static_assert(AnyPlanOfRanks<mpi::SpgemmPlan<double>, mpi::DistCsr<double>, mpi::DistCsr<double>>);
+template <class P>
+concept RunsOnSpans = requires(P& plan, std::span<const double> from, std::span<double> to) { plan.run(from, to); };
+static_assert(RunsOnSpans<mpi::SpmvPlan<double>> && RunsOnSpans<mpi::SpmmPlan<double>>);
 
 // One part of a team's work alone has one name.
 static_assert(requires(spmv::TeamPlan<double>& plan) { plan.run_on(0, 1.0, 0.0); });
@@ -90,6 +114,55 @@ TEST(Plans, MoveWithTheirData)
     first.run(x, again);
     EXPECT_EQ(y[0], 2.0);
     EXPECT_EQ(y, again);
+}
+
+// What was chosen is filled in, and what it was chosen by can be asked for; the rest is as the caller wants it.
+TEST(Plans, TellWhatWasChosenAndWhatItDependsOn)
+{
+    const Context ctx = Context::cpu(2);
+    const Csr<double> a = io::generate<double>(ctx, "stencil5:8");
+    const auto factors = factor::Plan<double>::make(ctx, a.view(), {.kind = factor::Kind::ic0, .shift_attempts = 3});
+    EXPECT_EQ(factors.policy().kind, factor::Kind::ic0);
+    EXPECT_EQ(factors.policy().shift_attempts, 3);
+    EXPECT_EQ(factors.policy().order, factor::Order::natural);
+    EXPECT_EQ(factors.features().rows, 64);
+    EXPECT_EQ(factors.features().nonzeros, a.nonzeros());
+    EXPECT_EQ(factors.features().factor_nonzeros, (a.nonzeros() + 64) / 2);
+    EXPECT_TRUE(factors.features().orders.empty());
+    const auto levels = amg::Plan<double>::make(ctx, a.view(), {.coarse_rows = 10, .unknowns_per_node = 2});
+    EXPECT_EQ(levels.policy().coarse_rows, 10);
+    EXPECT_EQ(levels.features().rows, 64);
+    EXPECT_EQ(levels.features().nonzeros, a.nonzeros());
+    EXPECT_EQ(levels.features().near_null_cols, 2);
+}
+
+TEST(Plans, OfTeamsTellWhatWasChosenAndWhatItDependsOn)
+{
+    const Context host = Context::cpu(1);
+    const Csr<double> a = io::generate<double>(host, "stencil5:8");
+    const Team team = Team::cpu(2, 1);
+    const auto halo = spmv::TeamPlan<double>::make(team, a.view());
+    EXPECT_EQ(halo.policy().exchange, spmv::Exchange::halo);
+    EXPECT_EQ(halo.policy().nodes.size(), 2u);
+    EXPECT_FALSE(halo.gathers());
+    EXPECT_EQ(halo.features().halo, 2 * 8) << "a line of the grid from either side";
+    EXPECT_EQ(halo.features().gather, 64);
+    EXPECT_EQ(halo.features().rows, 64);
+    EXPECT_EQ(halo.features().nonzeros, a.nonzeros());
+    EXPECT_EQ(halo.features().members, 2);
+    const auto gather = spmv::TeamPlan<double>::make(team, a.view(), {.exchange = spmv::Exchange::gather});
+    EXPECT_EQ(gather.policy().exchange, spmv::Exchange::gather);
+    EXPECT_EQ(gather.features().halo, 2 * 8);
+    const auto split = spmm::TeamPlan<double>::make(team, a.view(), {.product = {.n = 4}});
+    EXPECT_EQ(split.policy().split, split.choice().split);
+    EXPECT_NE(split.policy().split, spmm::SplitBy::automatic);
+    EXPECT_EQ(split.policy().product.n, 4);
+    EXPECT_EQ(spmm::choose_split(split.features()).by_columns, split.choice().by_columns);
+    EXPECT_EQ(split.features().members, 2);
+    const auto square = spgemm::TeamPlan<double>::make(team, a.view(), a.view(), {.sorted = false});
+    EXPECT_FALSE(square.policy().sorted);
+    EXPECT_EQ(square.features().inner, 64);
+    EXPECT_EQ(square.features().nonzeros_b, a.nonzeros());
 }
 
 // Options that mean the same are called the same and begin with the same value.
