@@ -13,6 +13,7 @@
 #include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/parser.hpp"
 #include "apps/cli/support/programs.hpp"
+#include "apps/cli/support/wait_policy.hpp"
 #include "apps/cli/verbs.hpp"
 #include "apps/cli/verbs/operations/sddmm.hpp"
 #include "apps/cli/verbs/operations/spgemm.hpp"
@@ -520,6 +521,7 @@ void remove_unfinished_files_on_signals()
 
 int main(int count, char** words)
 {
+    tulle::cli::spin_briefly(words);
     tulle::cli::remove_unfinished_files_on_signals();
     return static_cast<int>(tulle::cli::run(count, words));
 }

@@ -6,6 +6,7 @@ import base64
 import doctest
 import importlib
 import inspect
+import os
 import pathlib
 import re
 import struct
@@ -76,6 +77,18 @@ print(took)
         assert done.stderr == "" and len(done.stdout.splitlines()) == 1
         times.append(float(done.stdout))
     assert min(times) < 0.1, times
+
+
+@pytest.mark.parametrize("given, least, most", [({}, 1, 100_000), ({"GOMP_SPINCOUNT": "77"}, 77, 77), ({"OMP_WAIT_POLICY": "active"}, 100_000, 1 << 62)])
+def test_threads_spin_briefly_unless_told_otherwise(given, least, most):
+    """As the OpenMP runtime tells it when it is loaded; nothing stays in the environment."""
+    program = "import os; before = dict(os.environ); import tulle; assert dict(os.environ) == before; tulle.spmv(tulle.generate('stencil5:3'), [1.0] * 9)"
+    rest = {name: value for name, value in os.environ.items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=rest | {"OMP_DISPLAY_ENV": "VERBOSE"} | given)
+    told = re.search(r"GOMP_SPINCOUNT = '(\d+)'", done.stderr)
+    if not told:
+        pytest.skip("this OpenMP runtime does not tell its spins")
+    assert least <= int(told[1]) <= most
 
 
 def test_threadpoolctl_limits_threads():

@@ -17,7 +17,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from ._openmp import SpinBriefly
+
+with SpinBriefly():  # loads the OpenMP runtime, which reads the environment once
+    from . import _core
 from ._context import Context
 from ._cupy import cupy_backend
 from ._errors import (DeviceError, Error, FallbackWarning, FileError, Forked, FormatError, InvalidValue, NotBuilt, OutOfMemory, PlanMismatch, ShapeError, UnsupportedType)

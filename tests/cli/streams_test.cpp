@@ -3,6 +3,7 @@
 // stdin, stdout and pipes as files; errors as JSON; outputs that take nothing; signals while a file is written.
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <thread>
 
 #include "cli/program.hpp"
@@ -98,6 +99,25 @@ TEST_F(StreamsOfTheTool, BenchmarksReadStdin)
     EXPECT_EQ(complex.code, 0) << complex.err;
     EXPECT_NE(complex.err.find("c.mtx is complex: its real part is taken"), std::string::npos) << complex.err;
     EXPECT_NE(complex.out.find("geometric mean over 1 matrix)"), std::string::npos) << complex.out;
+}
+
+// As the OpenMP runtime tells them; the program starts itself again, so the last ones count.
+TEST_F(StreamsOfTheTool, ThreadsSpinBrieflyUnlessToldOtherwise)
+{
+    const auto spins_in = [&](const std::string& environment) {
+        const std::string told =
+            shell("env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT OMP_DISPLAY_ENV=VERBOSE " + environment + " '" +
+                  TULLE_CLI_PROGRAM + "' --version 2>&1 | grep GOMP_SPINCOUNT | tail -n 1")
+                .out;
+        const auto digit = told.find_first_of("0123456789");
+        return digit == std::string::npos ? -1 : std::atoll(told.c_str() + digit);
+    };
+    const long long brief = spins_in("");
+    if (brief < 0) GTEST_SKIP() << "this OpenMP runtime does not tell its spins";
+    EXPECT_GT(brief, 0);
+    EXPECT_LT(brief, 100000);
+    EXPECT_EQ(spins_in("GOMP_SPINCOUNT=77"), 77);
+    EXPECT_GT(spins_in("OMP_WAIT_POLICY=active"), 100000);
 }
 
 TEST_F(StreamsOfTheTool, ErrorsAreJsonWhereResultsAre)
