@@ -1,6 +1,8 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
 """Graph functions against SciPy's graph routines and plain NumPy; ranks against NetworkX where it is installed."""
+import signal
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -107,6 +109,34 @@ def test_cluster():
     np.testing.assert_array_equal(r.label, [0] * 5 + [1] * 3 + [2])
     with pytest.raises(tulle.InvalidValue, match="inflation"):
         graph.cluster(blocks, inflation=0.5)
+
+
+def test_signals_are_seen_between_iterations_of_a_clustering():
+    A, seen = tulle.generate("rmat:11,8"), []
+
+    def see(number, frame):
+        seen.append(number)
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, see)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+        with pytest.raises(KeyboardInterrupt):
+            graph.cluster(A, inflation=1.3)        # without a look between iterations there would be one signal, at the end
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(seen) >= 4
+    assert graph.cluster(A[:50, :50]).converged
+
+
+def test_what_selections_keep():
+    """The diagonal goes with both triangles, and entries as large as the last that stays, stay."""
+    ones = sp.csr_array(np.ones((3, 3)))
+    for name, part in ("lower", np.tril), ("upper", np.triu):
+        np.testing.assert_array_equal(graph.multiply(ones, ones, triangle=name).toarray(), part(np.full((3, 3), 3.0), -1 if name == "lower" else 1))
+    assert graph.multiply(ones, ones, most_per_row=2).nnz == 9
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
