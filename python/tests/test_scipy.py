@@ -76,12 +76,15 @@ def test_products_of_scipy(format, array):
 
 def test_triangular_solves_of_scipy():
     L, b = triangle(40), whole_numbers(40)
-    want = spla.spsolve_triangular(L, b)
+    want, columns = spla.spsolve_triangular(L, b), spla.spsolve_triangular(L, np.stack([b, 2 * b], axis=1))
     before = tulle.scipy_backend.calls
     with tulle.scipy_backend():
         np.testing.assert_allclose(spla.spsolve_triangular(L, b), want)
+        many = spla.spsolve_triangular(L, np.stack([b, 2 * b], axis=1))
+        np.testing.assert_allclose(many, columns)
+        assert many.flags.f_contiguous == columns.flags.f_contiguous and many.flags.c_contiguous == columns.flags.c_contiguous
         np.testing.assert_allclose(spla.spsolve_triangular(L.T.tocsr(), b, lower=False), spla.spsolve_triangular(L.T.tocsc(), b, lower=False))
-        assert tulle.scipy_backend.calls == before + 3
+        assert tulle.scipy_backend.calls == before + 4
         with pytest.raises(np.linalg.LinAlgError):
             spla.spsolve_triangular(random_matrix(4, 4, 0.0), np.ones(4))
 
