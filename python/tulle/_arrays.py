@@ -30,7 +30,7 @@ def dtype_of(dtype: Any) -> np.dtype:
         dtype = str(dtype).removeprefix("torch.")
     if isinstance(dtype, str) and dtype == "bfloat16":
         return BF16
-    return np.dtype(dtype)
+    return np.dtype(dtype).newbyteorder("=")
 
 
 def is_torch(x: Any) -> bool:
@@ -274,7 +274,14 @@ def from_arrays(A: Any, shape: Any) -> Sparse:
 
 
 def sparse(A: Any, shape: Any = None) -> Sparse | Foreign:
-    """A sparse matrix of any kind there is."""
+    """A sparse matrix of any kind there is; where the kind has a shape, `shape` must be the same."""
+    a = known_kind(A, shape)
+    if shape is not None and shape_of(shape) != tuple(a.shape):
+        raise ShapeError("shape= says {} x {}, but A is {} x {}".format(*shape_of(shape), *a.shape), "leave it out: it is for (indptr, indices, data)")
+    return a
+
+
+def known_kind(A: Any, shape: Any) -> Sparse | Foreign:
     if type(A) is Foreign:
         return A
     by_address = foreign(A, shape) if type(A) in (tuple, list) or "torch" in sys.modules or "cupyx.scipy.sparse" in sys.modules else None

@@ -27,7 +27,7 @@ FLOATS = (F16, BF16, F32, F64)
 
 
 def name_of(dtype: np.dtype) -> str:
-    return "bfloat16" if dtype == BF16 else dtype.name
+    return "bfloat16" if dtype == BF16 else dtype.name if dtype.isnative else f"{dtype.name} of foreign byte order"
 
 
 def where(device: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._arguments import flag, look, number
 from ._arrays import Sparse, common_dtype, dense, dtype_of, fall_back, give_back, needs_order, sparse, with_order
 from ._context import Context, context_of
 from ._errors import Error, InvalidValue, ShapeError, UnsupportedType
@@ -113,6 +114,8 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     >>> tulle.spmv(A, np.array([1.0, 2.0, 3.0]))
     array([ 2.,  4., 10.])
     """
+    if check is not True:
+        check = look(check, "check")
     if type(x) is _ndarray and out is None and not transpose and beta == 0.0 and dtype is None:
         y = multiply_rows(A, x, alpha, context)
         if y is not None:
@@ -122,6 +125,7 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
         y = bound.multiply(A, x, out, alpha, beta)
         if y is not None:
             return y
+    transpose = flag(transpose, "transpose")
     a = sparse(A, shape)
     if a.framework is not None:
         if check == "always":
@@ -136,6 +140,7 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     if t not in (F32, F64):
         fall_back("SpMV", t, strict)
         return scipy_product(a, transpose, x_array, out, alpha, beta, as_torch)
+    alpha, beta = number(alpha, "alpha"), number(beta, "beta")
     mixed = t == F64 and a.dtype == F32
     a.in_library_form(F32 if mixed else t)
     place = a.place(context_of(context))
@@ -233,9 +238,22 @@ _recent_results = RecentResults()
 
 def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool = False, alpha: float = 1.0, beta: float = 0.0, dtype: Any = None, check: bool = True,
          strict: bool = False, context: Context | None = None) -> Any:
-    """C = alpha op(A) B + beta C with dense B and C, once. Parameters as for `spmv`; also in float16, with sums in float32.
+    """C = alpha op(A) B + beta C with dense B and C, once; also in float16, with sums in float32.
 
     Wider values are rounded to float16 with a power of two for each row that needs it, as `plan_spmm` does by default.
+
+    Parameters
+    ----------
+    B : array_like
+        As many rows as op(A) has columns; any number of columns.
+    out : array, optional
+        Where the result goes; needed for `beta`.
+    A, shape, transpose, alpha, beta, dtype, check, strict, context
+        As for `spmv`.
+
+    Returns
+    -------
+    array of B's kind, or out
 
     Examples
     --------
@@ -250,6 +268,7 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
         C = bound.multiply_dense(A, B, out, alpha, beta)
         if C is not None:
             return C
+    transpose, check = flag(transpose, "transpose"), look(check, "check")
     a = sparse(A, shape)
     if a.framework is not None:
         if check == "always":
@@ -268,6 +287,7 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     if t not in (F16, F32, F64):
         fall_back("SpMM", t, strict)
         return scipy_product(a, transpose, b_array, out, alpha, beta, as_torch)
+    alpha, beta = number(alpha, "alpha"), number(beta, "beta")
     a.in_library_form(stored_dtype(a.dtype, t, "auto"))
     place = a.place(context_of(context))
     from_b, _ = operand(b_array, t, (2,), "B")
@@ -325,6 +345,8 @@ def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpos
     array([[1., 8.],
            [0., 9.]])
     """
+    transpose_a, transpose_b, sorted = flag(transpose_a, "transpose_a"), flag(transpose_b, "transpose_b"), flag(sorted, "sorted")
+    check = look(check, "check")
     a = sparse(A, shape_a)
     b = a if B is A and shape_b == shape_a else sparse(B, shape_b)      # a square is looked through once
     if (a.framework is None) != (b.framework is None) or a.device != b.device:
@@ -407,13 +429,15 @@ def attention(A: Any, Q: Any, K: Any, V: Any, out: Any = None, *, alpha: float |
     Parameters
     ----------
     A : sparse matrix
-        By rows; as for `spmv`. With `scaled`, scores are multiplied by its values before the softmax.
+        By rows; as for `spmv`.
     Q, K, V : array_like
         A row of Q for each row of A, rows of K and V for each column.
     out : array, optional
         Where H goes.
     alpha : float, optional
         Factor of the scores; one over the root of the columns of Q by default.
+    scaled : bool
+        Scores are multiplied by the values of A before the softmax.
     shape, dtype, context
         As for `sddmm`.
 
@@ -651,7 +675,7 @@ def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: floa
     A, shape, context
         As for `spmv`; square.
     method : str, optional
-        "cg", "pipelined_cg", "minres", "bicgstab", "gmres", "fgmres", "chebyshev" or "refinement"; chosen from the symmetry and the diagonal of A if left out.
+        "cg", "pipelined-cg", "minres", "bicgstab", "gmres", "fgmres", "chebyshev" or "refinement"; chosen from the symmetry and the diagonal of A if left out.
     preconditioner : str, optional
         "none", "jacobi", "block-jacobi:8", "chebyshev:3", "ilu0", "ic0", "iluk:1", "ilut", "fsai" or "amg"; chosen if left out.
         Behind a factorisation "+match" (rows matched to columns) and an order of the unknowns: "+rcm", "+colour", "+nd" (METIS or SCOTCH) or "+auto" (priced). They nest:

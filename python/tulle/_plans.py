@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._arguments import checked, number
 from ._arrays import common_dtype, dense, dtype_of, give_back, needs_order, ready, sparse, with_order
 from ._context import Context, context_of
 from ._errors import Forked, InvalidValue, PlanMismatch, ShapeError, UnsupportedType
@@ -34,6 +35,12 @@ def plan_dtype(given: np.dtype, wanted: Any, allowed: tuple[np.dtype, ...], oper
     return dtype
 
 
+def refuse_bfloat16(a: Any, dtype: np.dtype) -> None:
+    """NumPy has no such operands."""
+    if dtype == BF16 and a.framework is None:
+        raise UnsupportedType("the matrix is in arrays of NumPy, which has no bfloat16 to multiply it with", "give dtype='f16', or a sparse tensor of torch")
+
+
 def stored_dtype(given: np.dtype, dtype: np.dtype, scale: str) -> np.dtype:
     """The type in which the library gets the values of a matrix: rows of wider numbers are scaled where they are rounded to 16 bits."""
     if scale not in ("auto", "off", "rows"):
@@ -49,7 +56,7 @@ def operand(x: Any, dtype: np.dtype, ndim: tuple[int, ...], name: str) -> tuple[
     if a.ndim not in ndim:
         raise ShapeError(f"{name} has {a.ndim} dimensions, not {' or '.join(map(str, ndim))}")
     if a.dtype.kind not in "fiub" or (a.dtype.kind == "f" and not np.can_cast(a.dtype, dtype, "safe")):
-        raise UnsupportedType(f"{name} is {a.dtype.name}, but {dtype.name} is computed", f"{name}.astype({str(dtype)!r}), or another dtype= for the plan")
+        raise UnsupportedType(f"{name} is {name_of(a.dtype)}, but {name_of(dtype)} is computed", f"{name}.astype({name_of(dtype)!r}), or another dtype= for the plan")
     return a if a.dtype == dtype else a.astype(dtype), as_torch
 
 
@@ -82,7 +89,7 @@ class Result:
         if target.shape != shape:
             raise ShapeError(f"out has the shape {target.shape}, but the result has {shape}")
         if target.dtype != dtype:
-            raise UnsupportedType(f"out is {target.dtype.name}, but the result is {dtype.name}")
+            raise UnsupportedType(f"out is {name_of(target.dtype)}, but the result is {name_of(dtype)}")
         if not target.flags.writeable:
             raise InvalidValue("out is read-only")
         self.target = target
@@ -154,6 +161,7 @@ class Plan:
     """What all plans have in common."""
 
     __slots__ = ("_plan", "_settings", "_values", "_notes", "_converted", "_dtype", "_matrix_dtype", "_rows", "_cols", "_run", "_framework", "_device", "_stream", "_told", "_kept", "_native", "__weakref__")
+    _matrices, _updated = 1, "one array, the values of the matrix"
     _plan: Any                                   # the library's
     _run: Any                                    # its method
     _settings: dict[str, Any]                    # what it was made with
@@ -229,7 +237,9 @@ class Plan:
             As many values as the matrix has, in the same order: what `A.data` is.
         """
         if self._converted:
-            raise PlanMismatch(f"the values of the plan's matrix are in another order than the caller's: {self._converted}", "make the plan of a CSR or CSC matrix with sorted rows")
+            raise PlanMismatch(f"the values of the plan's matrix are in another order than the caller's: {self._converted}", "make the plan of a CSR matrix with sorted rows and no repeats")
+        if len(data) != self._matrices:
+            raise UnsupportedType(f"update_values takes {self._updated}, not {len(data)}")
         if self._framework is not None:
             return self._update_at(data)
         arrays = tuple(contiguous(operand(d, self._matrix_dtype, (1,), "data")[0]) for d in data)
@@ -300,7 +310,7 @@ class SpmvPlan(Plan):
         self._build()
 
     def _build(self) -> None:
-        s = self._settings
+        s = self._settings = checked(**self._settings)
         a = sparse(s["A"], s["shape"])
         self._dtype = plan_dtype(a.dtype, s["dtype"], (F32, F64), "SpMV")
         mixed = self._dtype == F64 and a.dtype == F32
@@ -335,6 +345,7 @@ class SpmvPlan(Plan):
                 return y
             except (TypeError, Forked):          # another type, strides, overlap: looked at below
                 pass
+        alpha, beta = number(alpha, "alpha"), number(beta, "beta")
         if self._framework is not None:
             return self._multiply_at(x, out, alpha, beta)
         from_x, as_torch = operand(x, self._dtype, (1,), "x")
@@ -380,9 +391,10 @@ class SpmmPlan(Plan):
         self._build()
 
     def _build(self) -> None:
-        s = self._settings
+        s = self._settings = checked(**self._settings)
         a = sparse(s["A"], s["shape"])
         self._dtype = plan_dtype(a.dtype, s["dtype"], (F16, BF16, F32, F64), "SpMM")
+        refuse_bfloat16(a, self._dtype)
         self._matrix_dtype = stored_dtype(a.dtype, self._dtype, s["scale"])
         a.in_library_form(self._matrix_dtype)
         place = a.home(context_of(s["context"], device=a.device))
@@ -415,6 +427,7 @@ class SpmmPlan(Plan):
                 return c
             except (TypeError, Forked):
                 pass
+        alpha, beta = number(alpha, "alpha"), number(beta, "beta")
         if self._framework is not None:
             return self._multiply_at(B, out, alpha, beta)
         from_b, as_torch = operand(B, self._dtype, (2,), "B")
@@ -456,6 +469,7 @@ class SpgemmPlan(Plan):
     """C = op(A) op(B), all sparse: the symbolic phase is done; made by `plan_spgemm`."""
 
     __slots__ = ("_back", "_by_column", "_matrix")
+    _matrices, _updated = 2, "two arrays, the values of A and of B"
 
     def __init__(self, A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpose_a: bool = False, transpose_b: bool = False, dtype: Any = None, policy: str = "",
                  budget: int | str | None = None, sorted: bool = True, keep_columns: bool = False, context: Context | None = None) -> None:
@@ -464,7 +478,7 @@ class SpgemmPlan(Plan):
         self._build()
 
     def _build(self) -> None:
-        s = self._settings
+        s = self._settings = checked(**self._settings)
         a, b = sparse(s["A"], s["shape_a"]), sparse(s["B"], s["shape_b"])
         self._dtype = plan_dtype(common_dtype(a.dtype, b.dtype), s["dtype"], (F32, F64), "SpGEMM")
         self._matrix_dtype = self._dtype
@@ -527,7 +541,7 @@ class TriangularPlan(Plan):
         self._build()
 
     def _build(self) -> None:
-        s = self._settings
+        s = self._settings = checked(**self._settings)
         a = sparse(s["A"], s["shape"])
         self._dtype = plan_dtype(a.dtype, s["dtype"], (F32, F64), "SpTRSV")
         self._matrix_dtype = self._dtype
@@ -568,6 +582,7 @@ class TriangularPlan(Plan):
                 return x
             except (TypeError, Forked):
                 pass
+        alpha = number(alpha, "alpha")
         if self._framework is not None:
             return self._solve_at(b, out, alpha)
         from_b, as_torch = operand(b, self._dtype, (1, 2), "b")
@@ -646,7 +661,7 @@ class SolverPlan(Plan):
         self._build()
 
     def _build(self) -> None:
-        s = self._settings
+        s = self._settings = checked(**self._settings)
         a = sparse(s["A"], s["shape"]).by_rows()
         self._dtype = plan_dtype(a.dtype, s["dtype"], (F32, F64), "solver")
         self._matrix_dtype = self._dtype
@@ -659,7 +674,7 @@ class SolverPlan(Plan):
         make = getattr(_core, f"SolverPlan_{NAMES[self._dtype]}")
         vectors = np.empty((0, 0)) if s["near_null_space"] is None else np.asarray(s["near_null_space"])
         if vectors.ndim != 2 or (vectors.size and vectors.shape[0] != a.shape[0]):
-            raise ShapeError(f"the near null space has shape {vectors.shape}, but must have {a.shape[0]} rows")
+            raise ShapeError(f"the near null space has the shape {vectors.shape}, but must have {a.shape[0]} rows and a column for each vector")
         self._plan = make(place, view, s["method"], s["preconditioner"], s["rtol"], s["atol"], s["maxiter"], s["seconds"], s["restart"], s["guess"], s["graphs"], s["unknowns_per_node"],
                           np.ascontiguousarray(vectors, self._dtype).reshape(-1), vectors.shape[1])
         self._rows, self._cols = a.shape
@@ -714,9 +729,10 @@ class SddmmPlan(Plan):
         self._build()
 
     def _build(self) -> None:
-        s = self._settings
+        s = self._settings = checked(**self._settings)
         a = sparse(s["A"], s["shape"])
         self._dtype = self._matrix_dtype = plan_dtype(a.dtype, s["dtype"], (F16, BF16, F32, F64), "SDDMM")
+        refuse_bfloat16(a, self._dtype)
         a.in_library_form(self._dtype)
         place = a.home(context_of(s["context"], device=a.device))
         self._plan = getattr(_core, f"SddmmPlan_{NAMES[self._dtype]}")(place, a.compressed(place), s["k"], s["attended"], s["scaled"], s["policy"])
@@ -748,6 +764,7 @@ class SddmmPlan(Plan):
         array of X's kind, or out
             In the order of the plan's matrix: together with its indptr and indices it is a matrix.
         """
+        alpha, beta = number(alpha, "alpha"), number(beta, "beta")
         if self._framework is not None:
             return self._multiply_at(X, Y, out, alpha, beta)
         x, as_torch = operand(X, self._dtype, (2,), "X")
@@ -788,6 +805,7 @@ class SddmmPlan(Plan):
         """
         if not self._plain:
             raise UnsupportedType("attention needs a matrix stored by rows", "make the plan of A.tocsr()")
+        alpha = None if alpha is None else number(alpha, "alpha")
         if self._framework is not None:
             return self._attend_at(Q, K, V, out, alpha)
         q, as_torch = operand(Q, self._dtype, (2,), "Q")
