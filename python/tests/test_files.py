@@ -109,8 +109,9 @@ def test_spy(tmp_path):
         assert "Cairo" in str(e) or "pictures" in str(e)      # built without Cairo
         return
     tulle.spy(A, tmp_path / "a.svg")
-    with pytest.raises(tulle.FileError):
+    with pytest.raises(tulle.FileError, match="a.svg: cannot be written") as caught:
         tulle.spy(A, tmp_path / "no/a.svg")
+    assert "hint" not in caught.value.message and caught.value.hint
     with pytest.raises(tulle.InvalidValue):
         tulle.spy(A, options=("--no-such-option",))
     assert "<svg" in (tmp_path / "a.svg").read_text()

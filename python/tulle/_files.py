@@ -231,8 +231,8 @@ def _run_on(A: Any, shape: Any, verb: str, words: list[str], name: str = "matrix
         write(matrix, A, shape=shape)
         done = subprocess.run([program, verb, matrix, "--quiet", *words], capture_output=True, text=True)
         if done.returncode:
-            said = done.stderr.strip() or f"tulle {verb} ended with {done.returncode}"
-            raise _BY_EXIT_CODE.get(done.returncode, Error)(said)
+            message, _, hint = done.stderr.strip().removeprefix("tulle: ").partition("\n  hint: ")
+            raise _BY_EXIT_CODE.get(done.returncode, Error)(message or f"tulle {verb} ended with {done.returncode}", hint)
 
 
 class Picture(bytes):
