@@ -7,15 +7,17 @@ offsets, and also takes 32-bit offsets. What does not have that form is copied, 
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import warnings
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import numpy as np
 
 from . import _core
-from ._errors import FallbackWarning, InvalidValue, ShapeError, UnsupportedType
+from ._context import context_of
+from ._errors import Error, FallbackWarning, InvalidValue, ShapeError, UnsupportedType
 from ._frameworks import BF16, F16, F32, F64, I32, I64, NAMES, Foreign, foreign, name_of
 
 MAX_INDEX = 2**31 - 1
@@ -68,6 +70,23 @@ def integers(a: Any, name: str) -> np.ndarray:
             raise UnsupportedType(f"{name} must be integers, not {a.dtype}")
         a = a.astype(np.int32)
     return a
+
+
+def require_inside(numbers: np.ndarray, limit: int, name: str) -> None:
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= limit):
+        bad = int(np.argmax((numbers < 0) | (numbers >= limit)))
+        raise InvalidValue(f"{name} {numbers[bad]} at position {bad} is outside 0 … {limit - 1}")
+
+
+@contextlib.contextmanager
+def errors_of_scipy() -> Iterator[None]:
+    """What SciPy refuses, as an error of tulle's."""
+    try:
+        yield
+    except Error:
+        raise
+    except (ValueError, IndexError, np.linalg.LinAlgError) as e:
+        raise InvalidValue(f"SciPy: {e}") from e
 
 
 class Sparse:
@@ -125,10 +144,7 @@ class Sparse:
     def _take_indices(self) -> None:
         a = self.indices
         if a.dtype != I32 or not ready(a):
-            limit = self.shape[0] if self.by_column else self.shape[1]
-            if a.size and (a.min() < 0 or a.max() >= limit):
-                bad = int(np.argmax((a < 0) | (a >= limit)))
-                raise InvalidValue(f"{'row' if self.by_column else 'column'} {a[bad]} at position {bad} is outside 0 … {limit - 1}")
+            require_inside(a, self.shape[0] if self.by_column else self.shape[1], "row" if self.by_column else "column")
             self.notes.append(f"indices: {a.dtype.name}{'' if ready(a) else ', ' + why_copied(a)}: copied as int32")
             a = ascending_copy(a, I32)
         self.indices = a
@@ -144,6 +160,13 @@ class Sparse:
         """The library's view; offsets and indices are looked through unless `check` is false."""
         return _core.Compressed(place, self.by_column, *self.shape, self.indptr, self.indices, self.data, bool(check))
 
+    def looked_through(self) -> "Sparse":
+        """Itself, with offsets and indices that SciPy, which trusts them, can be given; values may have any type."""
+        values = np.empty(one_dimensional(self.data, "data").size)
+        pattern = Sparse(self.by_column, self.shape, self.indptr, self.indices, values, self.back, self.source)
+        pattern.in_library_form(F64).compressed(pattern.place(context_of(None)))
+        return self
+
     def without_repeats(self) -> "Sparse":
         """A copy with sorted rows and entries at the same position added up."""
         csr = self.scipy()
@@ -158,7 +181,7 @@ class Sparse:
         """Itself, or a copy in CSR of what is stored by columns."""
         if not self.by_column:
             return self
-        csr = self.scipy().tocsr()
+        csr = self.looked_through().scipy().tocsr()
         s = Sparse(False, self.shape, csr.indptr, csr.indices, csr.data, self.back, self.source)
         s.notes = self.notes + ["csc: converted to csr"]
         s.converted = "it was converted from csc to csr"
@@ -169,7 +192,8 @@ class Sparse:
         from scipy import sparse
 
         make = sparse.csc_array if self.by_column else sparse.csr_array
-        a = make((self.data, self.indices, self.indptr), shape=self.shape)
+        with errors_of_scipy():
+            a = make((self.data, self.indices, self.indptr), shape=self.shape)
         a.has_sorted_indices = False           # looked at when it matters
         return a
 
@@ -217,13 +241,49 @@ def back_to_arrays(arrays: bool) -> Callable:
     return back_to_scipy(sp.csr_array, sp.csc_array) if arrays else back_to_scipy(sp.csr_matrix, sp.csc_matrix)
 
 
+def require_lengths(first: Any, second: Any, names: str) -> None:
+    if len(first) != len(second):
+        raise ShapeError(f"the matrix has {len(first)} and {len(second)} {names}")
+
+
+def look_through_coo(A: Any) -> None:
+    for numbers, limit, name in (A.row, A.shape[0], "row"), (A.col, A.shape[1], "column"):
+        require_lengths(numbers, A.data, f"{name}s and values")
+        require_inside(integers(numbers, f"{name}s"), limit, name)
+
+
+def look_through_bsr(A: Any) -> None:
+    rows, cols = A.blocksize
+    Sparse(False, (A.shape[0] // rows, A.shape[1] // cols), A.indptr, A.indices, A.data[:, 0, 0], None, A).looked_through()
+
+
+def look_through_dia(A: Any) -> None:
+    require_lengths(A.offsets, A.data, "offsets and diagonals")
+
+
+def look_through_lil(A: Any) -> None:
+    require_lengths(A.rows, A.data, "rows of columns and of values")
+    for columns, values in zip(A.rows, A.data):
+        require_lengths(columns, values, "columns and values in a row")
+
+
+LOOK_THROUGH: dict[str, Callable] = {"coo": look_through_coo, "bsr": look_through_bsr, "dia": look_through_dia, "lil": look_through_lil}
+
+
+def converted_to_csr(A: Any) -> Any:
+    """By SciPy, which would read and write outside of malformed arrays."""
+    with errors_of_scipy():
+        LOOK_THROUGH.get(A.format, lambda _: None)(A)
+        return A.tocsr()
+
+
 def from_scipy(A: Any) -> Sparse:
     if A.ndim != 2:
         raise ShapeError(f"a sparse array must have two dimensions, not {A.ndim}")
     notes = []
     if A.format not in ("csr", "csc"):
         notes.append(f"{A.format}: converted to csr")
-        A_used = A.tocsr()
+        A_used = converted_to_csr(A)
     else:
         A_used = A
     back = back_to_arrays(isinstance(A, sys.modules["scipy.sparse"].sparray))
