@@ -266,3 +266,23 @@ for change in {changes!r}:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_superlu_is_given_triangles_alone():
+    """In a process of its own, which SuperLU ends over entries on the other side of the diagonal."""
+    program = """
+import warnings
+import numpy as np, scipy.sparse as sp, tulle
+warnings.simplefilter("ignore")
+blocks = sp.bsr_array(np.array([[3.0 + 0j, 0], [1, 3]]), blocksize=(2, 2))
+print(tulle.solve_triangular(blocks, np.array([3.0, 4.0]), transpose=True, unit_diagonal=True))
+zero = sp.csr_array((np.array([1.0 + 0j, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
+print(tulle.solve_triangular(zero, np.array([3.0, 4.0]), transpose=True, unit_diagonal=True, other_side="ignore"))
+try:
+    tulle.solve_triangular(zero, np.ones(2), transpose=True, unit_diagonal=True)
+except tulle.InvalidValue as e:
+    print(e.message)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["[-1.+0.j  4.+0.j]"] * 2 + ["row 0, column 1 (counted from 0): an entry above the diagonal of a lower triangle"]

@@ -209,6 +209,37 @@ def test_numbers_tulle_does_not_have_go_to_scipy(dtype):
         tulle.spmv(A, x)                                                    # said once
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_the_other_side_of_a_triangle(dtype):
+    A, b = sp.csr_array(np.array([[2, 5], [1, 4]], dtype)), np.ones(2)
+    for lower, side, want in (True, "above the diagonal of a lower", [0.5, 0.125]), (False, "below the diagonal of an upper", [-0.125, 0.25]):
+        with pytest.raises(tulle.InvalidValue, match=side):
+            tulle.solve_triangular(A, b, lower=lower)
+        np.testing.assert_allclose(tulle.solve_triangular(A, b, lower=lower, other_side="ignore"), want)
+    with pytest.raises(tulle.InvalidValue, match="other_side is"):
+        tulle.solve_triangular(A, b, other_side="junk")
+    with pytest.raises(tulle.InvalidValue):
+        tulle.solve_triangular(sp.csr_array((2, 2), dtype=dtype), b)        # singular
+    for wrong in (np.ones(3), np.ones((3, 2)), np.ones((2, 1, 1))):
+        with pytest.raises(tulle.ShapeError):
+            tulle.solve_triangular(A, wrong, other_side="ignore")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("format", ["bsr", "dia"])
+def test_blocks_of_triangles_are_filled_with_zeros(dtype, format):
+    A, b = np.array([[3, 0, 0, 0], [1, 3, 0, 0], [0, 0, 2, 0], [0, 1, 1, 2]], dtype), np.array([3.0, 4, 2, 4], dtype)
+    T = sp.bsr_array(A, blocksize=(2, 2)) if format == "bsr" else sp.dia_array(A)
+    kept = T.data.copy()
+    np.testing.assert_allclose(tulle.solve_triangular(T, b), [1, 1, 1, 1])
+    np.testing.assert_allclose(tulle.solve_triangular(T.T, b, lower=False, transpose=True), [1, 1, 1, 1])
+    if dtype != np.complex128:
+        np.testing.assert_allclose(tulle.plan_solve_triangular(T)(b), [1, 1, 1, 1])
+    np.testing.assert_array_equal(T.data, kept)
+
+
 def test_alpha_beta_and_out():
     A = random_matrix(20, 30)
     x, y = whole_numbers(30), whole_numbers(20, seed=7)

@@ -87,12 +87,14 @@ def errors_of_scipy() -> Iterator[None]:
         raise
     except (ValueError, IndexError, np.linalg.LinAlgError) as e:
         raise InvalidValue(f"SciPy: {e}") from e
+    except TypeError as e:
+        raise UnsupportedType(f"SciPy: {e}") from e
 
 
 class Sparse:
     """A sparse matrix as arrays: stored by rows, or by columns."""
 
-    __slots__ = ("by_column", "shape", "indptr", "indices", "data", "notes", "back", "source", "converted")
+    __slots__ = ("by_column", "shape", "indptr", "indices", "data", "notes", "back", "source", "converted", "padded")
 
     def __init__(self, by_column: bool, shape: tuple[int, int], indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, back: Callable, source: Any) -> None:
         self.by_column, self.shape = by_column, shape
@@ -101,6 +103,7 @@ class Sparse:
         self.back = back          # (by_column, shape, indptr, indices, data) -> the caller's kind
         self.source = source
         self.converted = ""       # why the values are in another order than the caller's; empty: they are not
+        self.padded = False       # whether the caller's format stores whole blocks
 
     framework = None              # arrays go by themselves, not by their addresses
     device = -1
@@ -228,6 +231,17 @@ def with_order(c: Any, in_order: bool) -> Any:
     return c
 
 
+def without_padding(a: Sparse | Foreign) -> Sparse | Foreign:
+    """The matrix, or a copy without the zeros that fill its blocks: they are no entries of a triangle."""
+    if a.framework is not None or not a.padded:
+        return a
+    csr = a.looked_through().scipy().copy()
+    csr.eliminate_zeros()
+    s = Sparse(False, a.shape, csr.indptr, csr.indices, csr.data, a.back, a.source)
+    s.notes, s.converted = a.notes + ["zeros in blocks: left out"], a.converted
+    return s
+
+
 def needs_order(a: Any) -> bool:
     """Whether results of this kind must be sorted: sparse tensors of torch, and what is on a GPU."""
     return a.framework is not None or a.back is back_to_torch
@@ -290,6 +304,7 @@ def from_scipy(A: Any) -> Sparse:
     s = Sparse(A_used.format == "csc", shape_of(A.shape), A_used.indptr, A_used.indices, A_used.data, back, A)
     s.notes = notes
     s.converted = f"it was converted from {A.format} to csr" if notes else ""
+    s.padded = A.format == "bsr"
     return s
 
 
@@ -307,7 +322,7 @@ def from_torch(A: Any) -> Sparse:
         raise UnsupportedType(f"the tensor is on {A.device}", "tulle works on the CPU and on CUDA devices: A.cpu()")
     if A.dim() != 2:
         raise ShapeError(f"a sparse tensor must have two dimensions, not {A.dim()}")
-    notes = []
+    notes, padded = [], A.layout in (torch.sparse_bsr, torch.sparse_bsc)
     if A.layout not in (torch.sparse_csr, torch.sparse_csc):
         notes.append(f"{A.layout}: converted to CSR")
         A = A.to_sparse_csr()
@@ -316,6 +331,7 @@ def from_torch(A: Any) -> Sparse:
     s = Sparse(by_column, shape_of(A.shape), indptr.numpy(), indices.numpy(), A.values().detach().numpy(), back_to_torch, A)
     s.notes = notes
     s.converted = "it was converted to CSR" if notes else ""
+    s.padded = padded
     return s
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import Sparse, common_dtype, dense, dtype_of, fall_back, give_back, needs_order, sparse, with_order
+from ._arrays import common_dtype, dense, dtype_of, fall_back, give_back, needs_order, sparse, with_order
 from ._context import Context, context_of
 from ._errors import Error, InvalidValue, ShapeError, UnsupportedType
+from ._fallback import once_dtype, scipy_product, scipy_solve, times, with_scipy
 from ._frameworks import BF16, F16, F32, F64, I32, NAMES, Foreign, ResultAt, adopt, operand_at
 from ._patterns import bind, bound_to, forget, keep_plan, recall, remember
 from ._plans import Recycled, Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, stored_dtype, with_lines
@@ -19,34 +20,6 @@ from ._plans import Recycled, Result, SddmmPlan, SolveReport, SolverPlan, Spgemm
 __all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "sddmm", "attention", "plan_spmv", "plan_spmm", "plan_sddmm", "plan_spgemm", "plan_solve_triangular", "rigid_body_modes"]
 
 _ndarray = np.ndarray
-
-
-def with_scipy(a: Sparse, transpose: bool) -> Any:
-    """A as SciPy's, looked through first."""
-    s = a.looked_through().scipy()
-    return s.T if transpose else s
-
-
-def once_dtype(wanted: Any, *given: np.dtype) -> np.dtype:
-    return dtype_of(wanted) if wanted is not None else common_dtype(*given)
-
-
-def times(alpha: float, y: Any) -> Any:
-    """alpha y; zeros for alpha = 0, whatever y holds, as in the BLAS."""
-    y = alpha * y
-    if alpha == 0:
-        y[...] = 0
-    return y
-
-
-def scipy_product(a: Sparse, transpose: bool, x: np.ndarray, out: Any, alpha: float, beta: float, as_torch: bool) -> Any:
-    y = with_scipy(a, transpose) @ x
-    y = y if alpha == 1 else times(alpha, y)
-    if out is None:
-        return give_back(y, as_torch)
-    target, _ = dense(out, "out")
-    target[...] = y if beta == 0 else y + beta * target
-    return out
 
 
 # By the types of A and x; y has that of x.
@@ -131,7 +104,8 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
         return spmm(A, x_array[:, None], None if out is None else out[:, None], shape=shape, transpose=transpose, alpha=alpha, beta=beta, dtype=dtype, context=context)[:, 0]
     if t not in (F32, F64):
         fall_back("SpMV", t, strict)
-        return scipy_product(a, transpose, x_array, out, alpha, beta, as_torch)
+        a.place(context_of(context))             # refuses a context of a GPU
+        return scipy_product(a, transpose, x_array, out, alpha, beta, t, as_torch)
     mixed = t == F64 and a.dtype == F32
     a.in_library_form(F32 if mixed else t)
     place = a.place(context_of(context))
@@ -263,7 +237,8 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     t = once_dtype(dtype, a.dtype, b_array.dtype)
     if t not in (F16, F32, F64):
         fall_back("SpMM", t, strict)
-        return scipy_product(a, transpose, b_array, out, alpha, beta, as_torch)
+        a.place(context_of(context))
+        return scipy_product(a, transpose, b_array, out, alpha, beta, t, as_torch)
     a.in_library_form(stored_dtype(a.dtype, t, "auto"))
     place = a.place(context_of(context))
     from_b, _ = operand(b_array, t, (2,), "B")
@@ -330,7 +305,7 @@ def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpos
         return spgemm_at(a, b, transpose_a, transpose_b, t, budget, check, strict, context)
     if t not in (F32, F64):
         fall_back("SpGEMM", t, strict)
-        c = (with_scipy(a, transpose_a) @ with_scipy(b, transpose_b)).asformat("csc" if a.by_column else "csr")
+        c = (with_scipy(a, transpose_a, t) @ with_scipy(b, transpose_b, t)).asformat("csc" if a.by_column else "csr")
         c.sum_duplicates()
         return a.back(a.by_column, c.shape, c.indptr, c.indices, c.data)
     place = a.place(context_of(context, budget))
@@ -483,25 +458,12 @@ def solve_triangular(A: Any, b: Any, out: Any = None, *, lower: bool = True, uni
     t = F64 if t.kind in "iub" else F32 if t == F16 else t
     if t not in (F32, F64):
         fall_back("SpTRSV", t, strict)
-        return scipy_solve(a, b_array, out, lower, unit_diagonal, transpose, other_side, alpha, as_torch)
+        a.place(context_of(context))
+        return scipy_solve(a, b_array, out, lower, unit_diagonal, transpose, other_side, alpha, t, as_torch)
     many = b_array.shape[1] if b_array.ndim == 2 else 1
     plan = TriangularPlan(A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=max(1, many), accuracy=accuracy,
                           shape=shape, dtype=t, expected_calls=1, context=context)
     return plan(b, out, alpha=alpha)
-
-
-def scipy_solve(a: Sparse, b: np.ndarray, out: Any, lower: bool, unit_diagonal: bool, transpose: bool, other_side: str, alpha: float, as_torch: bool) -> Any:
-    from scipy.sparse import tril, triu
-    from scipy.sparse.linalg import spsolve_triangular
-
-    s = with_scipy(a, False)
-    if other_side == "ignore":
-        s = (tril(s) if lower else triu(s)).tocsr()
-    x = times(alpha, spsolve_triangular((s.T if transpose else s).tocsr(), b, lower=lower != transpose, unit_diagonal=unit_diagonal))
-    if out is None:
-        return give_back(x, as_torch)
-    dense(out, "out")[0][...] = x
-    return out
 
 
 def plan_spmv(A: Any, *, shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", context: Context | None = None) -> SpmvPlan:

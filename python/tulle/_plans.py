@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import common_dtype, dense, dtype_of, give_back, needs_order, ready, sparse, with_order
+from ._arrays import common_dtype, dense, dtype_of, give_back, needs_order, ready, sparse, with_order, without_padding
 from ._context import Context, context_of
 from ._errors import Forked, InvalidValue, PlanMismatch, ShapeError, UnsupportedType
 from ._frameworks import BF16, F16, F32, F64, NAMES, ResultAt, dense_at, name_of, operand_at, refuse_capture
@@ -48,7 +48,7 @@ def operand(x: Any, dtype: np.dtype, ndim: tuple[int, ...], name: str) -> tuple[
     a, as_torch = dense(x, name)
     if a.ndim not in ndim:
         raise ShapeError(f"{name} has {a.ndim} dimensions, not {' or '.join(map(str, ndim))}")
-    if a.dtype.kind not in "fiub" or (a.dtype.kind == "f" and not np.can_cast(a.dtype, dtype, "safe")):
+    if a.dtype.kind not in "fiubc" or not (np.can_cast(a.dtype, dtype, "safe") or a.dtype.kind in "iub" and dtype.kind in "fc"):
         raise UnsupportedType(f"{name} is {a.dtype.name}, but {dtype.name} is computed", f"{name}.astype({str(dtype)!r}), or another dtype= for the plan")
     return a if a.dtype == dtype else a.astype(dtype), as_torch
 
@@ -513,6 +513,11 @@ class SpgemmPlan(Plan):
         return self._plan.memory
 
 
+def check_other_side(other_side: str) -> None:
+    if other_side not in ("refuse", "ignore"):
+        raise InvalidValue(f"other_side is 'refuse' or 'ignore', not {other_side!r}")
+
+
 class TriangularPlan(Plan):
     """op(T) x = alpha b for a triangle T; made by `plan_solve_triangular`."""
 
@@ -520,15 +525,14 @@ class TriangularPlan(Plan):
 
     def __init__(self, A: Any, *, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False, other_side: str = "refuse", right_hand_sides: int = 1,
                  accuracy: str = "tested", shape: Any = None, dtype: Any = None, policy: str = "", expected_calls: float = 100, context: Context | None = None) -> None:
-        if other_side not in ("refuse", "ignore"):
-            raise InvalidValue(f"other_side is 'refuse' or 'ignore', not {other_side!r}")
+        check_other_side(other_side)
         self._settings = dict(A=A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=right_hand_sides,
                               accuracy=accuracy, shape=shape, dtype=dtype, policy=policy, expected_calls=expected_calls, context=context)
         self._build()
 
     def _build(self) -> None:
         s = self._settings
-        a = sparse(s["A"], s["shape"])
+        a = without_padding(sparse(s["A"], s["shape"]))
         self._dtype = plan_dtype(a.dtype, s["dtype"], (F32, F64), "SpTRSV")
         self._matrix_dtype = self._dtype
         a.in_library_form(self._dtype)
