@@ -120,7 +120,7 @@ class Sparse:
     def in_library_form(self, dtype: np.dtype) -> "Sparse":
         """Arrays the library reads, values in `dtype`; what is copied is noted."""
         self._take_offsets()
-        self._cut()
+        self.cut()
         self._take_indices()
         self._take_values(dtype)
         return self
@@ -137,11 +137,11 @@ class Sparse:
             a = ascending_copy(a, I64)
         self.indptr = a
 
-    def _cut(self) -> None:
+    def cut(self) -> None:
         """SciPy's arrays may be longer than the matrix."""
         self.indices, self.data = integers(self.indices, "indices"), one_dimensional(self.data, "data")
         end = int(self.indptr[-1]) if self.indptr.size else 0
-        if 0 <= end < min(self.indices.size, self.data.size):
+        if 0 <= end <= min(self.indices.size, self.data.size):
             self.indices, self.data = self.indices[:end], self.data[:end]
 
     def _take_indices(self) -> None:
@@ -178,6 +178,12 @@ class Sparse:
         s = Sparse(self.by_column, self.shape, csr.indptr, csr.indices, csr.data, self.back, self.source)
         s.notes = self.notes + ["indices: not sorted or with repeats: copied, sorted and added up"]
         s.converted = "its rows were not sorted or had repeats"
+        return s
+
+    def transposed(self) -> "Sparse":
+        """The same arrays, read the other way."""
+        s = Sparse(not self.by_column, self.shape[::-1], self.indptr, self.indices, self.data, self.back, self.source)
+        s.notes, s.converted, s.padded = self.notes, self.converted, self.padded
         return s
 
     def by_rows(self) -> "Sparse":
@@ -235,9 +241,9 @@ def without_padding(a: Sparse | Foreign) -> Sparse | Foreign:
     """The matrix, or a copy without the zeros that fill its blocks: they are no entries of a triangle."""
     if a.framework is not None or not a.padded:
         return a
-    csr = a.looked_through().scipy().copy()
-    csr.eliminate_zeros()
-    s = Sparse(False, a.shape, csr.indptr, csr.indices, csr.data, a.back, a.source)
+    c = a.looked_through().scipy().copy()
+    c.eliminate_zeros()
+    s = Sparse(a.by_column, a.shape, c.indptr, c.indices, c.data, a.back, a.source)
     s.notes, s.converted = a.notes + ["zeros in blocks: left out"], a.converted
     return s
 
@@ -365,8 +371,8 @@ def sparse(A: Any, shape: Any = None) -> Sparse | Foreign:
         return from_scipy(A)
     if is_torch(A):
         return from_torch(A)
-    if hasattr(A, "_tulle_matrix"):
-        return sparse(A._tulle_matrix)
+    if hasattr(A, "_tulle_sparse"):
+        return A._tulle_sparse()
     hint = "tulle works on sparse matrices: scipy.sparse.csr_array(A) makes one" if isinstance(A, np.ndarray) else "a SciPy sparse array, a sparse tensor of torch, or (indptr, indices, data) with shape="
     raise UnsupportedType(f"{type(A).__name__} is no sparse matrix that tulle knows", hint)
 

@@ -705,4 +705,8 @@ def solve(A: Any, b: Any, out: Any = None, **options: Any) -> tuple[Any, SolveRe
     >>> bool(report), bool(np.allclose(x, 1))
     (True, True)
     """
+    if options.get("dtype") is None:
+        a = sparse(A, options.get("shape"))
+        t = dtype_at(None, a, b) if a.framework is not None else common_dtype(a.dtype, dense(b, "b")[0].dtype)
+        options["dtype"] = F64 if (a.dtype, t) == (F32, F64) else None       # wider right-hand sides are not rounded
     return SolverPlan(A, **options)(b, out)

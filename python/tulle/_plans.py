@@ -150,6 +150,11 @@ class Recycled:
         return sum(b.size for b in list(self._blocks))
 
 
+def require_order(converted: str) -> None:
+    if converted:
+        raise PlanMismatch(f"the values of the plan's matrix are in another order than the caller's: {converted}", "make the plan of a CSR or CSC matrix with sorted rows")
+
+
 class Plan:
     """What all plans have in common."""
 
@@ -228,8 +233,7 @@ class Plan:
         *data : array_like
             As many values as the matrix has, in the same order: what `A.data` is.
         """
-        if self._converted:
-            raise PlanMismatch(f"the values of the plan's matrix are in another order than the caller's: {self._converted}", "make the plan of a CSR or CSC matrix with sorted rows")
+        require_order(self._converted)
         if self._framework is not None:
             return self._update_at(data)
         arrays = tuple(contiguous(operand(d, self._matrix_dtype, (1,), "data")[0]) for d in data)
