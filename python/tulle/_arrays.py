@@ -230,10 +230,10 @@ def back_to_scipy(cls_csr: Any, cls_csc: Any) -> Callable:
     return back
 
 
-def with_order(c: Any, in_order: bool) -> Any:
-    """A result whose flags say whether its rows are sorted, where it has such flags."""
-    if not in_order and hasattr(c, "has_canonical_format"):
-        c.has_sorted_indices = c.has_canonical_format = False
+def with_order(c: Any, in_order: bool, canonical: bool) -> Any:
+    """A result whose flags say whether its rows are sorted, and that without repeats, where it has such flags."""
+    if not canonical and hasattr(c, "has_canonical_format"):
+        c.has_canonical_format, c.has_sorted_indices = False, in_order
     return c
 
 
@@ -412,6 +412,18 @@ def give_back(a: np.ndarray, as_torch: bool) -> Any:
 
 
 # ---- which numbers
+
+
+def require_real(dtype: np.dtype, name: str) -> None:
+    if dtype.kind == "c":
+        raise UnsupportedType(f"{name} has complex numbers, of which the imaginary part would be lost", "give the real part (.real), or the magnitude (abs)")
+
+
+def real_array(x: Any, name: str, dtype: np.dtype = F64) -> np.ndarray:
+    """Contiguous, in a type; complex numbers are refused."""
+    a = np.asarray(x)
+    require_real(a.dtype, name)
+    return np.ascontiguousarray(a, dtype)
 
 
 def common_dtype(*dtypes: np.dtype) -> np.dtype:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import common_dtype, dense, dtype_of, fall_back, give_back, needs_order, sparse, with_order
+from ._arrays import common_dtype, dense, dtype_of, fall_back, give_back, needs_order, real_array, sparse, with_order
 from ._context import Context, context_of
 from ._errors import Error, InvalidValue, ShapeError, UnsupportedType
 from ._fallback import once_dtype, scipy_product, scipy_solve, times, with_scipy
@@ -312,7 +312,7 @@ def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpos
     first, second = compressed_pair(a, b, t, place, check)
     c_shape = (op_shape(a.shape, transpose_a)[0], op_shape(b.shape, transpose_b)[1])
     *arrays, in_order = getattr(_core, f"spgemm_{NAMES[t]}")(place, first, transpose_a, second, transpose_b, a.by_column, sorted or needs_order(a))
-    return with_order(a.back(a.by_column, c_shape, *arrays), in_order)
+    return with_order(a.back(a.by_column, c_shape, *arrays), in_order, in_order)
 
 
 def compressed_pair(a: Any, b: Any, t: np.dtype, place: Any, check: bool) -> tuple[Any, Any]:
@@ -364,11 +364,11 @@ def sddmm(A: Any, X: Any, Y: Any, *, scaled: bool = False, alpha: float = 1.0, s
     plan = SddmmPlan(A, columns_of(X), scaled=scaled, shape=shape, dtype=t, context=context)
     values = plan(X, Y, alpha=alpha)
     if a.framework is not None:
-        return a.back(a.by_column, a.shape, a.framework.astype(a.indptr, np.dtype(np.int64)), a.indices, values)
+        return with_order(a.back(a.by_column, a.shape, a.framework.astype(a.indptr, np.dtype(np.int64)), a.indices, values), *plan._order)
     values = dense(values, "values")[0]
     if t == F16 and not isinstance(A, (tuple, list)):
         values = values.astype(np.float32)       # SciPy's matrices have no float16
-    return a.back(a.by_column, a.shape, np.array(a.indptr), np.array(a.indices), values)
+    return with_order(a.back(a.by_column, a.shape, np.array(a.indptr), np.array(a.indices), values), *plan._order)
 
 
 def attention(A: Any, Q: Any, K: Any, V: Any, out: Any = None, *, alpha: float | None = None, scaled: bool = False, shape: Any = None, dtype: Any = None,
@@ -672,7 +672,7 @@ def rigid_body_modes(coordinates: Any) -> np.ndarray:
     >>> report.converged
     True
     """
-    at = np.ascontiguousarray(coordinates, F64)
+    at = real_array(coordinates, "coordinates")
     if at.ndim != 2 or at.shape[1] not in (2, 3):
         raise ShapeError(f"the coordinates have shape {at.shape}, but must have two or three columns")
     modes = np.empty((at.size, 3 if at.shape[1] == 2 else 6))

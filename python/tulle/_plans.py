@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import common_dtype, dense, dtype_of, give_back, needs_order, ready, sparse, with_order, without_padding
+from ._arrays import common_dtype, dense, dtype_of, give_back, needs_order, ready, real_array, sparse, with_order, without_padding
 from ._context import Context, context_of
 from ._errors import Forked, InvalidValue, PlanMismatch, ShapeError, UnsupportedType
 from ._frameworks import BF16, F16, F32, F64, NAMES, ResultAt, dense_at, name_of, operand_at, refuse_capture
@@ -497,7 +497,7 @@ class SpgemmPlan(Plan):
         if self._framework is not None:
             return self._matrix.fetch(self._call("run_at", self._stream_now(self._framework)), self.shape)
         *arrays, in_order = self._call("run")
-        return with_order(self._back(self._by_column, self.shape, *arrays), in_order)
+        return with_order(self._back(self._by_column, self.shape, *arrays), in_order, in_order)
 
     run = __call__
 
@@ -665,11 +665,11 @@ class SolverPlan(Plan):
             a = a.without_repeats().in_library_form(self._dtype)
             view = a.compressed(place)
         make = getattr(_core, f"SolverPlan_{NAMES[self._dtype]}")
-        vectors = np.empty((0, 0)) if s["near_null_space"] is None else np.asarray(s["near_null_space"])
+        vectors = np.empty((0, 0), self._dtype) if s["near_null_space"] is None else real_array(s["near_null_space"], "near_null_space", self._dtype)
         if vectors.ndim != 2 or (vectors.size and vectors.shape[0] != a.shape[0]):
             raise ShapeError(f"the near null space has shape {vectors.shape}, but must have {a.shape[0]} rows")
         self._plan = make(place, view, s["method"], s["preconditioner"], s["rtol"], s["atol"], s["maxiter"], s["seconds"], s["restart"], s["guess"], s["graphs"], s["unknowns_per_node"],
-                          np.ascontiguousarray(vectors, self._dtype).reshape(-1), vectors.shape[1])
+                          vectors.reshape(-1), vectors.shape[1])
         self._rows, self._cols = a.shape
         self._settle(a, place, self._plan.solve)
 
@@ -715,7 +715,7 @@ class SolverPlan(Plan):
 class SddmmPlan(Plan):
     """c = alpha (X Y') at the positions of A + beta c, and sparse attention; made by `plan_sddmm`."""
 
-    __slots__ = ("_nnz", "_plain")
+    __slots__ = ("_nnz", "_plain", "_order")
 
     def __init__(self, A: Any, k: int = 32, *, attended: int = 0, scaled: bool = False, shape: Any = None, dtype: Any = None, policy: str = "", context: Context | None = None) -> None:
         self._settings = dict(A=A, k=k, attended=attended, scaled=scaled, shape=shape, dtype=dtype, policy=policy, context=context)
@@ -727,7 +727,9 @@ class SddmmPlan(Plan):
         self._dtype = self._matrix_dtype = plan_dtype(a.dtype, s["dtype"], (F16, BF16, F32, F64), "SDDMM")
         a.in_library_form(self._dtype)
         place = a.home(context_of(s["context"], device=a.device))
-        self._plan = getattr(_core, f"SddmmPlan_{NAMES[self._dtype]}")(place, a.compressed(place), s["k"], s["attended"], s["scaled"], s["policy"])
+        view = a.compressed(place)
+        self._plan = getattr(_core, f"SddmmPlan_{NAMES[self._dtype]}")(place, view, s["k"], s["attended"], s["scaled"], s["policy"])
+        self._order = view.sorted, view.unique
         self._rows, self._cols = a.shape
         self._nnz, self._plain = a.indices.shape[0] if a.framework is None else a.framework.shape(a.indices)[0], not a.by_column
         self._settle(a, place, self._plan.run)
