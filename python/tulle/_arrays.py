@@ -436,6 +436,14 @@ def common_dtype(*dtypes: np.dtype) -> np.dtype:
 _warned: set[str] = set()
 
 
+def level_of_caller() -> int:
+    """The stacklevel with which the function that asks warns of the code that called this package, also through SciPy's LinearOperator."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (__package__, "scipy"):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def fall_back(operation: str, dtype: np.dtype, strict: bool, who: str = "SciPy") -> None:
     """Says, once for each operation and type, that SciPy (or the caller's framework) does the work; UnsupportedType where the caller forbids it."""
     what = f"tulle has no {operation} for {name_of(dtype)}"
@@ -445,4 +453,4 @@ def fall_back(operation: str, dtype: np.dtype, strict: bool, who: str = "SciPy")
         raise UnsupportedType(what, f"convert to float64 or float32, or leave strict=True out: {who} does it then")
     if what not in _warned:
         _warned.add(what)
-        warnings.warn(f"{what}: {who} does it", FallbackWarning, stacklevel=4)
+        warnings.warn(f"{what}: {who} does it", FallbackWarning, stacklevel=level_of_caller())

@@ -58,6 +58,31 @@ def scipy_product(a: Sparse, transpose: bool, x: np.ndarray, out: Any, alpha: fl
     return delivered(y if alpha == 1 else times(alpha, y), out, beta, as_torch)
 
 
+def ones_at(a: Sparse) -> Sparse:
+    """The positions of a matrix for the library, which does not have its numbers."""
+    return Sparse(a.by_column, a.shape, a.indptr, a.indices, np.ones(np.size(a.data), F32), a.back, a.source).in_library_form(F32)
+
+
+def places(c: Any, indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """The positions of C's format in their order, each as one number."""
+    width = c.shape[0 if c.format == "csc" else 1]
+    return np.repeat(np.arange(indptr.size - 1), np.diff(indptr)) * width + indices
+
+
+def scipy_spgemm(a: Sparse, b: Sparse, transpose_a: bool, transpose_b: bool, t: np.dtype, place: _core.Context) -> Any:
+    """SciPy's product, with an entry wherever a product falls, as in the library's, which finds the positions: SciPy leaves out what cancels."""
+    first, second = (ones_at(m).compressed(place) for m in (a, b))
+    indptr, indices, _, _ = _core.spgemm_f32(place, first, transpose_a, second, transpose_b, a.by_column, True)
+    with errors_of_scipy():
+        c = (with_scipy(a, transpose_a, t) @ with_scipy(b, transpose_b, t)).asformat("csc" if a.by_column else "csr")
+        c.sum_duplicates()
+    values = c.data
+    if c.nnz < indices.size:
+        values = np.zeros(indices.size, c.dtype)
+        values[np.searchsorted(places(c, indptr, indices), places(c, c.indptr, c.indices))] = c.data
+    return a.back(a.by_column, c.shape, indptr, indices, values)
+
+
 def one_triangle(s: Any, lower: bool, other_side: str) -> Any:
     from scipy.sparse import tril, triu
 

@@ -12,7 +12,7 @@ from . import _core
 from ._arrays import common_dtype, dense, dtype_of, fall_back, give_back, needs_order, real_array, sparse, with_order
 from ._context import Context, context_of
 from ._errors import Error, InvalidValue, ShapeError, UnsupportedType
-from ._fallback import once_dtype, scipy_product, scipy_solve, times, with_scipy
+from ._fallback import once_dtype, scipy_product, scipy_solve, scipy_spgemm, times
 from ._frameworks import BF16, F16, F32, F64, I32, NAMES, Foreign, ResultAt, adopt, operand_at
 from ._patterns import bind, bound_to, forget, keep_plan, recall, remember
 from ._plans import Recycled, Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, stored_dtype, with_lines
@@ -101,7 +101,9 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
         raise ShapeError(f"x has {x_array.ndim} dimensions, not 1", "spmm multiplies with dense matrices")
     t = once_dtype(dtype, a.dtype, x_array.dtype)
     if t == F16:
-        return spmm(A, x_array[:, None], None if out is None else out[:, None], shape=shape, transpose=transpose, alpha=alpha, beta=beta, dtype=dtype, context=context)[:, 0]
+        y = Result(out, (op_shape(a.shape, transpose)[0],), t, beta, (x_array,), as_torch)
+        spmm(A, x_array[:, None], y.array[:, None], shape=shape, transpose=transpose, alpha=alpha, beta=beta, dtype=dtype, check=check, strict=strict, context=context)
+        return y.give()
     if t not in (F32, F64):
         fall_back("SpMV", t, strict)
         a.place(context_of(context))             # refuses a context of a GPU
@@ -145,7 +147,8 @@ def framework_product(a: Foreign, transpose: bool, x: Any, out: Any, alpha: floa
 def spmv_at(A: Any, a: Foreign, x: Any, out: Any, transpose: bool, alpha: float, beta: float, dtype: Any, check: bool, strict: bool, context: Context | None) -> Any:
     t = dtype_at(dtype, a, x)
     if t in (F16, BF16):
-        return spmm(a.source, x[:, None], None if out is None else out[:, None], shape=a.shape, transpose=transpose, alpha=alpha, beta=beta, dtype=t, context=context)[:, 0]
+        y = spmm(a.source, x[:, None], None if out is None else out[:, None], shape=a.shape, transpose=transpose, alpha=alpha, beta=beta, dtype=t, check=check, strict=strict, context=context)
+        return y[:, 0] if out is None else out
     if t not in (F32, F64):
         fall_back("SpMV", t, strict, a.framework.name)
         return framework_product(a, transpose, x, out, alpha, beta)
@@ -305,9 +308,7 @@ def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpos
         return spgemm_at(a, b, transpose_a, transpose_b, t, budget, check, strict, context)
     if t not in (F32, F64):
         fall_back("SpGEMM", t, strict)
-        c = (with_scipy(a, transpose_a, t) @ with_scipy(b, transpose_b, t)).asformat("csc" if a.by_column else "csr")
-        c.sum_duplicates()
-        return a.back(a.by_column, c.shape, c.indptr, c.indices, c.data)
+        return scipy_spgemm(a, b, transpose_a, transpose_b, t, a.place(context_of(context, budget)))
     place = a.place(context_of(context, budget))
     first, second = compressed_pair(a, b, t, place, check)
     c_shape = (op_shape(a.shape, transpose_a)[0], op_shape(b.shape, transpose_b)[1])
