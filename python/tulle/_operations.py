@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import common_dtype, dense, dtype_of, fall_back, give_back, needs_order, real_array, sparse, with_order
+from ._arrays import common_dtype, dense, dtype_of, fall_back, needs_order, real_array, sparse, with_order
 from ._context import Context, context_of
 from ._errors import Error, InvalidValue, ShapeError, UnsupportedType
 from ._fallback import once_dtype, scipy_product, scipy_solve, scipy_spgemm, times
-from ._frameworks import BF16, F16, F32, F64, I32, NAMES, Foreign, ResultAt, adopt, operand_at
+from ._frameworks import BF16, F16, F32, F64, I32, NAMES, Foreign, ResultAt, adopt, operand_at, require_out
 from ._patterns import bind, bound_to, forget, keep_plan, recall, remember
 from ._plans import Recycled, Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, stored_dtype, with_lines
 
@@ -135,6 +135,7 @@ def dtype_at(wanted: Any, a: Foreign, *operands: Any) -> np.dtype:
 
 def framework_product(a: Foreign, transpose: bool, x: Any, out: Any, alpha: float, beta: float) -> Any:
     """What tulle has no numbers for, by the framework of the matrix."""
+    require_out(out, beta)
     if a.tuple:
         raise UnsupportedType("tulle has no such numbers, and (indptr, indices, data) belong to no framework that could multiply", "give a sparse matrix, or other numbers")
     y = times(alpha, (a.source.T if transpose else a.source) @ x)

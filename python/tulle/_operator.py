@@ -109,7 +109,8 @@ class Operator(LinearOperator):
         if type(x) is np.ndarray and x.dtype == self.dtype and x.ndim == 1:
             if x.size != self.shape[1]:
                 raise ShapeError(f"x has {x.size} entries, but the operator has {self.shape[1]} columns")
-            return self.plan_spmv()(x)
+            plan = self._plans.get(("spmv", self._transposed, False))
+            return (self.plan_spmv() if plan is None else plan)(x)
         return super().__matmul__(x)
 
     def describe(self) -> str:

@@ -17,7 +17,7 @@ from . import _core
 from ._arrays import common_dtype, dense, dtype_of, give_back, needs_order, ready, real_array, sparse, with_order, without_padding
 from ._context import Context, context_of
 from ._errors import Forked, InvalidValue, PlanMismatch, ShapeError, UnsupportedType
-from ._frameworks import BF16, F16, F32, F64, NAMES, ResultAt, dense_at, name_of, operand_at, refuse_capture
+from ._frameworks import BF16, F16, F32, F64, NAMES, ResultAt, dense_at, name_of, operand_at, refuse_capture, require_out
 
 _empty = np.empty
 _ndarray = np.ndarray
@@ -71,9 +71,8 @@ class Result:
 
     def __init__(self, out: Any, shape: tuple[int, ...], dtype: np.dtype, beta: float, inputs: tuple[np.ndarray, ...], as_torch: bool, used_again: Recycled | None = None) -> None:
         self.out, self.target, self.as_torch = out, None, as_torch
+        require_out(out, beta)
         if out is None:
-            if beta != 0:
-                raise InvalidValue("beta scales what is in out, but there is no out", "give out=, or leave beta out")
             self.array = _empty(shape, dtype) if used_again is None else used_again.empty(shape, dtype)
             return
         target, _ = dense(out, "out")
