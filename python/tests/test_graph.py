@@ -160,6 +160,28 @@ def test_multiply_under_masks_and_with_selections(dtype):
         np.testing.assert_array_equal(most[[i]].toarray()[0], np.where(abs(whole[i]) >= bar, whole[i], 0))
 
 
+def test_masks_may_be_unsorted_and_of_any_type():
+    G = sp.csr_array(np.array([[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 0.0]]))
+    U = sp.csr_array((np.arange(1.0, 9), np.array([2, 1, 2, 0, 3, 1, 0, 2]), np.array([0, 2, 4, 7, 8])), shape=(4, 4))
+    kept, want = U.indices.copy(), graph.multiply(G, G, mask=G).toarray()
+    for mask in U, U * 1j, U.astype(np.float32), U.astype(int):
+        np.testing.assert_array_equal(graph.multiply(G, G, mask=mask).toarray(), want)
+    np.testing.assert_array_equal(U.indices, kept)
+    twice = sp.csr_array((np.ones(3), np.array([2, 1, 2]), np.array([0, 3, 3, 3, 3])), shape=(4, 4))
+    with pytest.raises(tulle.InvalidValue, match="twice"):
+        graph.multiply(G, G, mask=twice)
+
+
+def test_imaginary_parts_are_not_dropped():
+    G = sp.csr_array(np.array([[0, 1.0], [1, 0]])) * (1 + 1j)
+    calls = [graph.triangles, graph.pagerank, graph.hits, graph.components, graph.core_numbers, graph.cluster]
+    calls += [lambda A: graph.bfs(A, 0), lambda A: graph.shortest_paths(A, 0), lambda A: graph.multiply(A, A), lambda A: graph.multiply(A.real, A)]
+    calls += [lambda A: graph.pagerank(A.real, personalization=np.ones(2) * 1j)]
+    for call in calls:
+        with pytest.raises(tulle.UnsupportedType, match="complex"):
+            call(G)
+
+
 def test_multiply_over_semirings():
     A = directed(20, 0.2)
     D = np.where(A.toarray() != 0, A.toarray(), np.inf)

@@ -49,7 +49,7 @@ def wrap(A: Any, *, shape: Any = None, dtype: Any = None, context: Context | Non
     A, shape, context
         As for `spmv`.
     dtype : optional
-        Of vectors and sums; that of A by default.
+        Of vectors and sums; by default what NumPy makes of A's and the vector's types.
 
     Returns
     -------

@@ -80,12 +80,7 @@ def _by_rows(A: Any, shape: Any) -> Sparse:
     t = a.data.dtype.newbyteorder("=")
     if t.kind == "c":
         raise UnsupportedType("complex matrices cannot be looked at or written", "take A.real")
-    if a.by_column:
-        s = a.scipy()
-        s.check_format(full_check=True)
-        csr = s.tocsr()
-        a = Sparse(False, a.shape, csr.indptr, csr.indices, csr.data, a.back, A)
-    return a.in_library_form(F32 if t == F32 else F64)
+    return a.by_rows().in_library_form(F32 if t == F32 else F64)
 
 
 def read(file: str | bytes | os.PathLike, *, dtype: Any = "f64", format: str = "", random_values: int | None = None, real_part: bool = False, strict: bool = False,

@@ -20,7 +20,7 @@ import numpy as np
 
 from . import _core
 from ._arguments import checked, flag
-from ._arrays import Sparse, common_dtype, sparse
+from ._arrays import Sparse, common_dtype, real_array, require_real, sparse
 from ._context import Context, context_of
 from ._errors import InvalidValue, ShapeError, UnsupportedType
 from ._frameworks import F32, F64, NAMES
@@ -71,11 +71,30 @@ def _matrix(A: Any) -> Any:
     return sparse(A)
 
 
-def _rows(A: Any, dtype: np.dtype = F64) -> Sparse:
+def _by_rows(A: Any) -> Sparse:
     a = _matrix(A)
     if a.framework is not None:
         raise InvalidValue("the matrix is on a GPU, and graph functions take arrays of the CPU", "copy it to the CPU first")
-    return a.by_rows().in_library_form(dtype)
+    return a.by_rows()
+
+
+def _rows(A: Any, dtype: np.dtype = F64) -> Sparse:
+    a = _by_rows(A)
+    require_real(a.dtype, "the graph")
+    return a.in_library_form(dtype)
+
+
+def _mask(A: Any, dtype: np.dtype, place: _core.Context) -> _core.Compressed:
+    """Positions alone, in sorted rows; values are not read."""
+    a = _by_rows(A)
+    if a.dtype != dtype:
+        a.data = np.empty(a.data.size, dtype)
+    view = a.in_library_form(dtype).compressed(place)
+    if view.sorted:
+        return view
+    csr = a.scipy().copy()
+    csr.sort_indices()                           # what is stored twice stays so
+    return Sparse(False, a.shape, csr.indptr, csr.indices, csr.data, a.back, a.source).in_library_form(dtype).compressed(place)
 
 
 def _run(function: Any, A: Any, context: Context | None, **arguments: Any) -> Any:
@@ -88,7 +107,7 @@ def _run(function: Any, A: Any, context: Context | None, **arguments: Any) -> An
 def _vector(x: Any, n: int, name: str) -> np.ndarray:
     if x is None:
         return np.empty(0)
-    v = np.ascontiguousarray(x, dtype=np.float64)
+    v = real_array(x, name)
     if v.shape != (n,):
         raise ShapeError(f"{name} has the shape {v.shape}, not ({n},)")
     return v
@@ -331,7 +350,7 @@ def multiply(A: Any, B: Any, semiring: str = "plus_times", *, mask: Any = None, 
     else:
         if threshold != 0 or most_per_row != 0 or triangle != "whole":
             raise InvalidValue("a mask and a selection are given", "select from the product under the mask")
-        where = _rows(mask, t)
-        found = getattr(_core, f"graph_multiply_masked_{name}")(place, left.compressed(place), right.compressed(place), where.compressed(place), semiring, complement)
+        where = _mask(mask, t, place)
+        found = getattr(_core, f"graph_multiply_masked_{name}")(place, left.compressed(place), right.compressed(place), where, semiring, complement)
     indptr, indices, data = found
     return csr_array((data, indices, indptr), shape=(left.shape[0], right.shape[1]))
