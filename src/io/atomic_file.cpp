@@ -198,8 +198,10 @@ void AtomicFile::create(Unfinished wish)
 
 void AtomicFile::fail() const
 {
-    throw FileError(concat(name_, ": cannot be written: ", std::generic_category().message(errno)),
-                    "the file is as it was before");
+    const std::string reason = std::generic_category().message(errno);
+    std::error_code ignored;
+    throw FileError(concat(name_, ": cannot be written: ", reason),
+                    fs::exists(target_, ignored) ? "the file is as it was before" : "");
 }
 
 void AtomicFile::write(std::string_view bytes)
