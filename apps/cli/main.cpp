@@ -82,7 +82,7 @@ void add_gen(Parser& parser, GenOptions& o)
                                  "--stats\ntulle gen twin:all --stats    the twelve twins beside the paper's figures");
     verb->add_option("sentence", o.sentence, "what to make, like stencil7:100 or twin:cant")->option_text("SENTENCE");
     verb->add_option("-o,--out", o.to, "the file to write; its name says the format; - is stdout")->option_text("FILE");
-    parser.output(verb, o.to, o.format, "mtx (the default for - and pipes), mtx.gz, npz, smtx, tulle, petsc");
+    parser.output(verb, o.to, o.format, "mtx (the default for - and pipes), mtx.gz, npz, tulle, petsc");
     verb->add_flag("--list", o.list, "show the sentences there are");
     verb->add_flag("--stats", o.stats, "describe the matrix instead of writing it");
     Parser::type(verb, o.type);
@@ -104,8 +104,8 @@ void add_solve(Parser& parser, SolveOptions& o)
         "solve stencil7:50 --method cg --preconditioner ic0 --plot history.png\ntulle solve stencil7:50 "
         "--preconditioner solve[cg,amg+smoother[ic0],0.01,20]\ntulle solve elasticity3d:12 "
         "--near-null-space rigid-body:coordinates:12,12,12");
-    parser.matrix(verb, o.matrix);
-    verb->add_option("--rhs", o.rhs, "b: a Matrix Market file with one column, or one number a line (ones)")
+    parser.matrix(verb, o.matrix, true, {&o.rhs, &o.near_null_space});
+    verb->add_option("--rhs", o.rhs.text, "b: a matrix file with one column, or one number a line (ones)")
         ->option_text("FILE");
     verb->add_option("--method", o.method,
                      "cg, pipelined-cg, minres, bicgstab, gmres, fgmres, chebyshev or refinement (chosen from A)")
@@ -117,7 +117,7 @@ void add_solve(Parser& parser, SolveOptions& o)
                      "inner solver, as in solve[cg,amg+smoother[ic0],0.01,20] (chosen)")
         ->option_text("NAME");
     verb->add_option(
-            "--near-null-space", o.near_null_space,
+            "--near-null-space", o.near_null_space.text,
             "amg: vectors that A maps to almost zero, as columns of a matrix, or rigid-body:COORDINATES, a row "
             "for each point (constants)")
         ->option_text("MATRIX");
@@ -206,12 +206,12 @@ void add_spmv(Parser& parser, CLI::App* run, SpmvOptions& o)
     add_spmv_choices(verb, o);
     Parser::type(verb, o.type);
     verb->add_flag("--transpose", o.transpose, "multiply with the transposed matrix");
-    verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");
-    verb->add_option("--beta", o.beta, "(0)")->option_text("NUMBER");
+    Parser::scalar(verb, "--alpha", o.alpha, "(1)");
+    Parser::scalar(verb, "--beta", o.beta, "(0)");
     verb->add_option("--repeat", o.repeat, "timed runs (10)")->check(CLI::Range(1, 1'000'000))->option_text("N");
     verb->add_flag("--verify", o.verify,
                    "compare with a plain product, entry by entry; exit code 1 if a bound is broken");
-    verb->add_option("--seed", o.seed, "of x and y")->option_text("N");
+    Parser::seed(verb, o.seed, "of x and y");
     verb->add_option("--x", o.x_from, "read x from a file, one number a line; - is stdin")->option_text("FILE");
     verb->add_option("--out", o.y_to, "write y to a file, one number a line; - is stdout")->option_text("FILE");
     parser.output(o.y_to);
@@ -370,7 +370,7 @@ void add_report(Parser& parser, ReportOptions& o)
                     "levels, parts, what each operation chooses, warnings.",
                     "tulle report matrix.mtx -o report.html\ntulle report twin:cant --run\n"
                     "tulle report before.mtx --compare after.mtx -o both.html");
-    parser.matrix(verb, o.matrix, true, &o.compare);
+    parser.matrix(verb, o.matrix, true, {&o.compare});
     verb->add_option("-o,--output", o.to, "the file to write (report.html)")->option_text("FILE");
     parser.output(o.to);
     verb->add_option("--compare", o.compare.text, "a second matrix, beside the first")->option_text("MATRIX");
@@ -388,18 +388,18 @@ void add_demo(Parser& parser, DemoOptions& o)
     verb->add_option("--picture", o.picture, "where to draw the matrix (tulle-demo.png)")->option_text("FILE");
     parser.output(o.picture);
     verb->add_option("--repeat", o.repeat, "timed runs (20)")->check(CLI::Range(1, 1'000'000))->option_text("N");
-    verb->add_option("--seed", o.seed, "of the vectors")->option_text("N");
+    Parser::seed(verb, o.seed, "of the vectors");
     parser.device(verb, [] { return why_no_cuda().empty(); });
     parser.when(verb, [&o](const Session& session) { demo(session, o); });
 }
 
-// For packages, not for people: both print what is made from this very tree of verbs.
-void add_hidden(Parser& parser, std::string& shell)
+// Both print what is made from this very tree of verbs.
+void add_for_packages(Parser& parser, std::string& shell)
 {
     CLI::App* completion =
         parser.verb("completion", "Prints the completions of a shell.",
                     "source <(tulle completion bash)\ntulle completion zsh >_tulle\ntulle completion fish >tulle.fish");
-    completion->group("");
+    completion->group("For packages");
     completion->add_option("shell", shell, "bash, zsh or fish")
         ->required()
         ->check(one_of({"bash", "zsh", "fish"}))
@@ -408,7 +408,7 @@ void add_hidden(Parser& parser, std::string& shell)
         session.console.print(completion_for(shell, verb_tree(parser.tree())));
     });
     CLI::App* manual = parser.verb("manual", "Prints the manual page tulle(1).", "tulle manual | man -l -");
-    manual->group("");
+    manual->group("For packages");
     parser.when(manual,
                 [&parser](const Session& session) { session.console.print(manual_page(verb_tree(parser.tree()))); });
 }
@@ -455,7 +455,7 @@ void add_verbs(Parser& parser, Wishes& wishes)
     add_graph(parser, wishes.graph);
     add_bench(parser);
     add_doctor(parser, wishes.doctor);
-    add_hidden(parser, wishes.shell);
+    add_for_packages(parser, wishes.shell);
 }
 
 // The benchmark program knows its own arguments, help included; without it our help is better than none.
@@ -492,7 +492,7 @@ ExitCode run(int count, char** words)
         const bool json = std::any_of(words + 1, words + std::max(count, 1),
                                       [](const char* word) { return std::string_view(word) == "--json"; });
         const Settings& settings = parser.settings();
-        return explain(Console(settings.colour, settings.quiet, settings.stdout_taken), error, json);
+        return explain(Console(settings.colour, settings.quiet, settings.stdout_taken), error, json, settings.budget);
     }
 }
 

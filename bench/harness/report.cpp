@@ -142,6 +142,9 @@ double share_of_reading(const MatrixResult& result, const Entry& entry, const Wa
     return 0;
 }
 
+// A product as small as a call has no share worth its digits.
+std::string share_text(double share) { return share < 10 ? fmt::format("{:.0f}%", 100 * share) : "-"; }
+
 std::ofstream add_lines_to(const std::string& path)
 {
     std::ofstream file(path, std::ios::app);
@@ -195,10 +198,10 @@ void Report::print_rows(const MatrixResult& result) const
         if (entry.status != "ok") talk(concat("  ", result.matrix, ": ", entry.name, ": ", entry.status));
         if (entry.role != Role::ours || entry.status != "ok") continue;
         const double seconds = median(entry, warm), r = ratio(result, entry, warm);
-        fmt::print("{:<26}{:>10}{:>12}  {:<18}{:>10.1f}{:>9.1f}{:>8.0f}%  {:<20}{:>10}{:>8}{}\n",
+        fmt::print("{:<26}{:>10}{:>12}  {:<18}{:>10.1f}{:>9.1f}{:>9}  {:<20}{:>10}{:>8}{}\n",
                    shortened(result.matrix, 25), result.rows, result.nonzeros, shortened(entry.prepared.choice, 17),
                    seconds * 1e6, gigabytes_per_second(result.bytes, seconds),
-                   100 * share_of_reading(result, entry, warm), best ? shortened(best->name, 19) : "none",
+                   share_text(share_of_reading(result, entry, warm)), best ? shortened(best->name, 19) : "none",
                    best ? fmt::format("{:.1f}", median(*best, warm) * 1e6) : "-",
                    r > 0 ? fmt::format("{:.2f}", r) : "-", other_ratios(result, entry));
     }

@@ -161,7 +161,7 @@ Case make_case(const std::string& text)
     for (const fs::path& file : {fs::path(text), matrix_folder() / text})
         if (fs::is_regular_file(file)) return {short_name(file), file.string(), false};
     throw FileError(concat("there is no matrix file '", text, "', and it is no generator's sentence"),
-                    concat(where_files_are(), "; 'tulle gen --help' lists the sentences"));
+                    concat(where_files_are(), "; 'tulle gen --list' lists the sentences"));
 }
 
 std::string where_files_are()

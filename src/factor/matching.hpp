@@ -49,8 +49,10 @@ private:
 
     [[noreturn]] static void refuse(index_t row)
     {
-        throw ValueError(concat("the matrix is structurally singular: rows up to ", row,
-                                " (counted from 0) have nonzeros in too few columns"),
+        throw ValueError(concat("the matrix is structurally singular: ",
+                                row == 0
+                                    ? std::string("row 0 (counted from 0) has no nonzero")
+                                    : concat("rows 0 to ", row, " (counted from 0) have nonzeros in fewer columns")),
                          "such a system has no solution for most right-hand sides");
     }
 

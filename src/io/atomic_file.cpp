@@ -199,7 +199,14 @@ void AtomicFile::create(Unfinished wish)
     if (!made) fail();
 }
 
-void AtomicFile::fail() const { cannot_write(name_, "the file is as it was before"); }
+void AtomicFile::fail() const
+{
+    const int code = errno;
+    std::error_code ignored;
+    const bool is_there = fs::exists(target_, ignored);
+    errno = code;
+    cannot_write(name_, is_there ? "the file is as it was before" : "");
+}
 
 void AtomicFile::write(std::string_view bytes)
 {

@@ -9,6 +9,7 @@
 
 #include "base/suggest.hpp"
 #include "io/formats/petsc.hpp"
+#include "io/sink.hpp"
 #include "io/text.hpp"
 #include "tulle/text.hpp"
 
@@ -42,11 +43,12 @@ bool begins_with_sizes(std::string_view bytes)
 
 }  // namespace
 
-std::string known_endings(std::string_view meant)
+std::string known_endings(std::string_view meant, Endings which)
 {
-    std::string known = "known are";
+    std::string known = which == Endings::read ? "known are" : "written are";
     std::vector<std::string_view> endings;
     for (const Format& format : formats) {
+        if (which == Endings::written && !format.writable) continue;
         known += concat(" ", format.ending);
         endings.push_back(format.ending);
     }
@@ -69,6 +71,17 @@ const Format& format_of(const std::filesystem::path& file)
         [&] { return concat(file.string(), ": the end of the name says no format that tulle knows"); },
         found ? "" : known_endings(lower(file.extension().string())));
     return *found;
+}
+
+const Format& format_to_write(const std::filesystem::path& file, const std::string& format)
+{
+    if (!format.empty()) return format_named(format);
+    if (const Format* found = find_format(file)) return *found;
+    require<FileError>(
+        is_stream(file),
+        [&] { return concat(file.string(), ": the end of the name says no format that tulle writes"); },
+        known_endings(lower(file.extension().string()), Endings::written));
+    return format_named("mtx");
 }
 
 const Format& format_named(const std::string& name)

@@ -24,14 +24,19 @@ struct Format {
 };
 
 // Null where the name has none of the endings.
-const Format* find_format(const std::filesystem::path& file);
+TULLE_API const Format* find_format(const std::filesystem::path& file);
 // FileError with the list of endings where the name has none of them.
 const Format& format_of(const std::filesystem::path& file);
 // The format called "mtx.gz" or ".mtx.gz"; ValueError with the list where there is none.
 const Format& format_named(const std::string& name);
 
+// The format in which a file is written: called `format`, else by its name, else text for a stream. FileError with the
+// list of endings that are written where the name has none of them.
+const Format& format_to_write(const std::filesystem::path& file, const std::string& format);
+
 // "did you mean '.mtx'? known are .mtx .mtx.gz …", for an ending that is none of them.
-std::string known_endings(std::string_view meant = {});
+enum class Endings { read, written };
+TULLE_API std::string known_endings(std::string_view meant = {}, Endings which = Endings::read);
 
 // What the first bytes say: the packing (tar_gz is seen only once the file is unpacked), a tar archive, the contents.
 Packing packing_of(std::string_view bytes);

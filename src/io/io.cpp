@@ -119,13 +119,6 @@ Csr<V> read_unnamed(const CpuQueue& q, Source source, const ReadOptions& options
     return parse_unpacked<V>(q, unpacked, format, options, info);
 }
 
-// The format to write: as asked for, by the name, or text where the name belongs to a pipe or a device.
-const Format& format_to_write(const std::filesystem::path& file, const WriteOptions& options)
-{
-    if (!options.format.empty()) return format_named(options.format);
-    return find_format(file) || !is_stream(file) ? format_of(file) : format_named("mtx");
-}
-
 }  // namespace
 
 template <class V>
@@ -151,7 +144,7 @@ Csr<V> read(const Context& ctx, const std::filesystem::path& file, const ReadOpt
 
 void check_write(const std::filesystem::path& file, const WriteOptions& options)
 {
-    check_write_options(file, format_to_write(file, options), options);
+    check_write_options(file, format_to_write(file, options.format), options);
     if (!is_stream(file))
         create_output(file);  // gone again, as nothing is committed; to open a pipe would disturb its reader
 }
@@ -159,7 +152,7 @@ void check_write(const std::filesystem::path& file, const WriteOptions& options)
 template <class V>
 void write(const Context& ctx, const std::filesystem::path& file, const CsrView<V>& a, const WriteOptions& options)
 {
-    const Format& format = format_to_write(file, options);
+    const Format& format = format_to_write(file, options.format);
     check_write_options(file, format, options);
     const CpuQueue q = ctx.host();
     check(Context::cpu(q.threads), a);  // the arrays are on the host, wherever ctx works

@@ -169,6 +169,7 @@ void keep_methods(std::vector<Choice>& all, const Preconditioner& p)
         if (known) continue;
         c.preconditioner = p;
         c.next_cost = 0;
+        c.why = kept.empty() ? "the recipe names the preconditioner" : "the method before failed";
         kept.push_back(std::move(c));
     }
     all = std::move(kept);

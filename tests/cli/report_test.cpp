@@ -59,6 +59,16 @@ TEST_F(Report, CountsWhatIsThere)
     EXPECT_EQ(m["operations"][0]["memory_bytes"].get<double>(), 64 + m["operations"][0]["bytes"].get<double>());
 }
 
+// Nothing is read before both files are known to be there.
+TEST_F(Report, LooksForTheSecondFileFirst)
+{
+    const Outcome run = tulle("report stencil5:4 --compare missing.mtx");
+    EXPECT_EQ(run.code, 3);
+    EXPECT_NE(run.err.find("there is no file 'missing.mtx'"), std::string::npos) << run.err;
+    EXPECT_EQ(run.err.find("generated"), std::string::npos) << run.err;
+    EXPECT_EQ(tulle("run spgemm stencil5:4 missing.mtx").err.find("generated"), std::string::npos);
+}
+
 TEST_F(Report, PartsCoverAllRowsAndCountTheHalo)
 {
     const Json m = report_of("banded:1000,1");  // each part but the outer ones needs one entry of each neighbour

@@ -40,6 +40,21 @@ TEST_F(Program, SolveReadsAndWritesVectors)
     EXPECT_EQ(tulle("solve a.mtx --rhs long.mtx").code, 3);
 }
 
+// Files beside the matrix are read with the same options; text files may end with empty lines.
+TEST_F(Program, SolveReadsRightSidesAsTheMatrix)
+{
+    file("b.mtx", "%%MatrixMarket matrix array complex general\n2 1\n4 1\n8 0\n");
+    EXPECT_NE(tulle("solve identity:2 --rhs b.mtx").err.find("--real-part"), std::string::npos);
+    EXPECT_EQ(tulle("solve identity:2 --rhs b.mtx --real-part --output x.txt --quiet").code, 0);
+    EXPECT_EQ(text_of(folder / "x.txt"), "4\n8\n");
+    EXPECT_EQ(tulle("solve identity:2 --rhs " + file("b.txt", "4\n\n8\n \r\n\n")).code, 0);
+    EXPECT_NE(tulle("solve identity:2 --rhs no.txt").err.find("no.txt: cannot be opened: No such file"),
+              std::string::npos);
+    const std::string remark = "--real-part has no effect: x.mtx is not complex";
+    EXPECT_EQ(tulle("gen identity:2 -o x.mtx").code, 0);
+    EXPECT_NE(tulle("info x.mtx --real-part").err.find(remark), std::string::npos);
+}
+
 TEST_F(Program, ExplainSolveComparesTheCandidates)
 {
     const auto result = json("explain solve stencil7:8 --max-seconds 5");
@@ -54,6 +69,9 @@ TEST_F(Program, ExplainSolveComparesTheCandidates)
     const Outcome run = tulle("explain solve stencil7:8");
     EXPECT_EQ(run.code, 0) << run.err;
     EXPECT_NE(run.out.find("a solve ends with cg with ic0"), std::string::npos) << run.out;
+    const Outcome none = tulle("explain solve stencil7:8 --max-iterations 1 --tolerance 0");
+    EXPECT_EQ(none.code, 1);
+    EXPECT_NE(none.out.find("none converges alone"), std::string::npos) << none.out;
 }
 
 TEST_F(Program, SolveTakesANearNullSpace)

@@ -231,6 +231,17 @@ TEST_F(Spy, NothingIsCutOffAtTheEdges)
     }
 }
 
+// Names of files may hold any bytes.
+TEST_F(Spy, DrawsTextThatIsNotUtf8)
+{
+    file("bad\xff.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n");
+    for (const char* words : {"spy 'bad\xff.mtx' -o a.png", "spy stencil5:4 --title '\xff\xfe' -o a.svg",
+                              "solve 'bad\xff.mtx' --plot a.pdf"}) {
+        const Outcome run = tulle(words);
+        EXPECT_EQ(run.code, 0) << words << "\n" << run.err;
+    }
+}
+
 TEST_F(Spy, DrawsTwoPanelsForAPermutation)
 {
     const Image one = picture("stencil5:50"), two = picture("stencil5:50 --permute random");

@@ -24,6 +24,26 @@ TEST_F(Teams, RunIsRightOnAnyNumberOfDevices)
     EXPECT_EQ(json("run spmv stencil5:20 --devices 3 --repeat 1 --paper")["results"][0]["policy"], "paper");
 }
 
+// The same budget for a team and one device, and for vectors of the host: those are refused before they are filled.
+TEST_F(Teams, BudgetsHold)
+{
+    const std::string wide =
+        file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n3 2000000000 2\n1 1 1\n3 2000000000 1\n");
+    for (const char* devices : {"", " --devices 2"})
+        for (const std::string& words :
+             {"run spmv " + wide + " --repeat 1 --trust-header", "run spmm " + wide + " --repeat 1 --trust-header",
+              std::string("run spmm stencil5:60 --repeat 1"), std::string("run spgemm stencil5:100 --repeat 1"),
+              std::string("solve stencil5:100 --preconditioner jacobi")}) {
+            const Outcome run = tulle(words + " --budget 1MiB" + devices);
+            EXPECT_EQ(run.code, 4) << words << devices << "\n" << run.err;
+            EXPECT_NE(run.err.find("raise --budget to at least"), run.err.npos) << run.err;
+        }
+    for (const char* words : {"run sddmm stencil5:100 -k 100", "run sptrsv identity:1000 --rhs 1000"})
+        EXPECT_EQ(tulle(std::string(words) + " --budget 1MiB").code, 4) << words;
+    EXPECT_EQ(tulle("run spmv stencil5:100 --devices 2 --budget 20MiB").code, 0);
+    EXPECT_EQ(tulle("run spmv stencil5:10 --devices 100000").code, 2);
+}
+
 // With the diagonal the same history for any number of devices.
 TEST_F(Teams, SolvesOnAnyNumberOfDevices)
 {

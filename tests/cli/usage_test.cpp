@@ -6,6 +6,7 @@
 #include "base/suggest.hpp"
 #include "cli/program.hpp"
 #include "tulle/context.hpp"
+#include "tulle/text.hpp"
 
 #include <regex>
 
@@ -82,7 +83,7 @@ TEST_F(Usage, MistypedWordsGetASuggestion)
                                                          {"convert stencil5:4 - --output-format mtz", "'.mtx'"}};
     for (const auto& [words, meant] : cases) expect_says(words, std::string("did you mean ") + meant);
     expect_says("info stencl5", "did you mean 'stencil5'", 3);
-    expect_says("convert stencil5:4 a.mtz", "did you mean '.mtx'", 3);
+    expect_says("convert stencil5:4 a.mtz", "did you mean '.mtx'");
     if (json("doctor")["build"]["pictures"])
         expect_says("spy stencil5:4 -o a.png --permute degre", "did you mean 'degree'", 3);
 }
@@ -204,16 +205,88 @@ TEST_F(Usage, NumbersOutOfRangeAreTold)
 TEST_F(Usage, ChunksAreNamed)
 {
     expect_says("run spgemm stencil5:10 --chunks foo", "--chunks: 'foo' is not an amount of memory");
-    expect_says("run spgemm stencil5:10 --chunks 3", "raise --chunks", 4);
+    expect_says("run spgemm stencil5:10 --chunks 3", "raise --chunks to at least ", 4);
+    expect_says("run spgemm stencil5:100 --chunks 1GiB --budget 1MiB", "raise --budget to at least ", 4);
     expect_says("info stencil5:10 --budget foo", "--budget: 'foo'");
     expect_says("info stencil7:60 --budget 1MiB", "raise --budget", 4);
+}
+
+// Whoever does what hints say gets there: every amount is larger than the one before.
+TEST_F(Usage, AmountsOfMemoryInHintsSuffice)
+{
+    const std::regex amount("(--[a-z]+) to at least ([0-9.]+[KMG]?i?B) ");
+    for (const char* words : {"solve stencil5:40 --preconditioner jacobi --budget ", "run spmv stencil5:40 --budget ",
+                              "run spgemm stencil7:6 --repeat 0 --chunks ", "run spmm stencil5:20 --budget "}) {
+        std::string now = "1KiB";
+        Outcome run = tulle(words + now);
+        for (int round = 0; run.code == 4 && round < 100; ++round) {
+            std::smatch found;
+            ASSERT_TRUE(std::regex_search(run.err, found, amount)) << words << now << "\n" << run.err;
+            ASSERT_GT(parse_bytes(found[2].str()), parse_bytes(now)) << words << now << "\n" << run.err;
+            now = found[2];
+            run = tulle(words + now);
+        }
+        EXPECT_EQ(run.code, 0) << words << now << "\n" << run.err;
+    }
+}
+
+TEST_F(Usage, ScalarsFitTheirSums)
+{
+    for (const char* verb : {"run spmv", "run spmm", "run sptrsv"}) {
+        const std::string words = std::string(verb) + " identity:4 --repeat 1 --verify ";
+        expect_says(words + "--alpha 1e400", "--alpha: must be a number");
+        expect_says(words + "--alpha inf", "--alpha: must be a number");
+        expect_says(words + "--type f32 --alpha 1e39", "--alpha 1e+39 does not fit");
+        EXPECT_EQ(tulle(words + "--type f32 --alpha 1e38").code, 0);
+        EXPECT_EQ(tulle(words + "--alpha -1e39").code, 0);
+    }
+    expect_says("run spmm identity:4 --type f16 --beta 1e39", "--beta 1e+39 does not fit");
+}
+
+TEST_F(Usage, WordsAreThoseOfTheOtherMessages)
+{
+    expect_says("convert stencil5:4", "tulle convert: FILE is missing");
+    expect_says("info", "tulle info: MATRIX is missing");
+    expect_says("spy stencil5:4", "tulle spy: --out is missing");
+    expect_says("completion", "tulle completion: SHELL is missing");
+    expect_says("info stencil5:4 extra", "tulle info takes no further argument, but there is 'extra'");
+    expect_says("tune", "there is sptrsv; ");
+    expect_says("spgemm stencil5:4", "did you mean tulle run spgemm, tulle plan spgemm, tulle explain spgemm?");
+    expect_says("help", "did you mean 'tulle --help'?");
+    expect_says("help info", "did you mean 'tulle info --help'?");
+    expect_says("frobnicate", "completion, manual; ");
+    for (const char* seed : {"-1", "99999999999999999999999", "1.5"})
+        expect_says(std::string("run spmv stencil5:4 --seed ") + seed, "--seed: must be a whole number from 0 to ");
+    const std::string head = "%%MatrixMarket matrix coordinate real general\n";
+    expect_says("info " + file("more.mtx", head + "2 2 1\n1 1 1\n2 2 1\n"), "more than the 1 entry that", 3);
+    expect_says("solve --method cg --preconditioner ilu0+match " + file("empty.mtx", head + "2 2 1\n2 2 1\n"),
+                "row 0 (counted from 0) has no nonzero");
+}
+
+// What follows "--" is no option.
+TEST_F(Usage, TwoDashesEndTheOptions)
+{
+    file("-dash.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
+    EXPECT_EQ(parsed(tulle("info --json -- -dash.mtx"))["rows"], 1);
+    expect_says("info -dash.mtx", "no option '-d'");
+}
+
+// Every verb that can write a format, and no other, is named.
+TEST_F(Usage, HintsAboutFormatsAreTrue)
+{
+    expect_says("convert stencil5:4 a.foo", "written are .mtx .mtx.gz .npz .smtx .smtx.gz .tulle .petsc .petsc.gz");
+    for (const char* words : {"gen stencil5:4 -o x.smtx", "run spgemm stencil5:4 --out C.smtx"})
+        expect_says(words, "tulle convert --pattern");
+    EXPECT_EQ(refused("convert stencil5:4 no/such.mtx", 3).find("as it was"), std::string::npos);
+    if (json("doctor")["build"]["bench"].is_null()) return;
+    EXPECT_NE(tulle("bench spmv missing.mtx").err.find("'tulle gen --list'"), std::string::npos);
 }
 
 // The folder has nothing but what the test wrote there, and no matrix was made or read.
 TEST_F(Usage, OutputsAreCheckedBeforeAnyWork)
 {
     std::filesystem::create_directory(folder / "taken.mtx");
-    const std::pair<const char*, int> cases[] = {{"run spgemm stencil5:4 --out c.foo", 3},
+    const std::pair<const char*, int> cases[] = {{"run spgemm stencil5:4 --out c.foo", 2},
                                                  {"run spgemm stencil5:4 --out no/such/c.mtx", 3},
                                                  {"run spgemm stencil5:4 --out taken.mtx", 3},
                                                  {"run spgemm stencil5:4 --out c.smtx", 2},
@@ -226,8 +299,15 @@ TEST_F(Usage, OutputsAreCheckedBeforeAnyWork)
                                                  {"cores stencil5:4 --out no/such/c.txt", 3},
                                                  {"cluster rmat:4,2 --out no/such/c.txt", 3},
                                                  {"solve stencil5:4 --output no/such/x.txt", 3},
+                                                 {"solve stencil5:4 --output x.npz", 2},
+                                                 {"solve stencil5:4 --output x.CSV", 2},
+                                                 {"solve stencil5:4 --output x.petsc", 2},
+                                                 {"solve stencil5:4 --output x.mtx.xz", 3},
+                                                 {"run spmv stencil5:4 --out y.mtx", 2},
+                                                 {"rank stencil9:4 --out r.json", 2},
+                                                 {"report stencil5:4 -o r.pdf", 2},
                                                  {"report stencil5:4 -o no/such/r.html", 3},
-                                                 {"convert stencil5:4 a.foo", 3},
+                                                 {"convert stencil5:4 a.foo", 2},
                                                  {"convert stencil5:4 a.npz --pattern", 2},
                                                  {"gen stencil5:4 -o no/such/a.mtx", 3},
                                                  {"spy stencil5:4 -o a.gif", 2},
@@ -331,7 +411,8 @@ TEST_F(Usage, NumbersThatAreNone)
         expect_says(words, "must be a number");
     expect_says("solve stencil5:4 --unknowns-per-node 99999999999",
                 "--unknowns-per-node: '99999999999' is not a number");
-    expect_says("run spmv stencil5:10 --seed 1.5", "--seed: '1.5' is not a number that this option takes");
+    expect_says("run spmv stencil5:10 --seed 1.5",
+                "--seed: must be a whole number from 0 to 18446744073709551615, not '1.5'");
     expect_says("paths " + file("none.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n"),
                 "the graph has none");
     EXPECT_EQ(tulle("explain solve none.mtx").out.find("inf"), std::string::npos);
@@ -390,7 +471,9 @@ TEST_F(Usage, CompletionsKnowEveryVerb)
         const int status = std::system(line.c_str());
         EXPECT_TRUE(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77) << shell;
     }
-    EXPECT_EQ(tulle("--help").out.find("completion"), std::string::npos) << "for packages, not for people";
+    const std::string help = tulle("--help").out;
+    for (const char* verb : {"\n  completion ", "\n  manual "})
+        EXPECT_NE(help.find(verb, help.find("For packages:")), std::string::npos) << help;
 }
 
 TEST_F(Usage, BashCompletes)

@@ -3,6 +3,8 @@
 // Every verb once on its good path: what it prints, that --json is JSON, that stdout holds results and nothing else.
 #include "cli/program.hpp"
 
+#include <set>
+
 namespace tulle::test {
 namespace {
 
@@ -173,6 +175,27 @@ TEST_F(Verbs, DoctorTellsBuildHardwareAndWhatIsNotUsed)
     const Outcome run = tulle("doctor");
     for (const char* part : {"compiler", "CPU backend", "CUDA backend", "hardware", "transport, CPUs", "not used"})
         EXPECT_NE(run.out.find(part), run.out.npos) << part;
+}
+
+TEST_F(Verbs, RunsTellTheSameOfAllOperations)
+{
+    const std::set<std::string> keys{"backend",    "policy",  "description", "plan_seconds",
+                                     "plan_bytes", "seconds", "check"};
+    for (const std::string verb : {"spmv", "spmm", "spgemm", "sptrsv", "sddmm"}) {
+        const auto checked = json("run " + verb + " stencil5:6 --repeat 2 --verify"),
+                   plain = json("run " + verb + " stencil5:6");
+        for (const std::string& key : keys) EXPECT_TRUE(checked["results"][0].contains(key)) << verb << " " << key;
+        EXPECT_GE(checked["results"][0]["seconds"]["median"], checked["results"][0]["seconds"]["best"]) << verb;
+        EXPECT_FALSE(checked["results"][0]["description"].get<std::string>().empty()) << verb;
+        EXPECT_EQ(checked["results"][0]["check"]["ok"], true) << verb;
+        EXPECT_TRUE(plain["results"][0]["check"].is_null()) << verb;
+        EXPECT_EQ(checked["repeat"], 2) << verb;
+        for (const char* scalar : {"alpha", "transpose"})
+            EXPECT_EQ(checked.contains(scalar), verb != "spgemm" && verb != "sddmm") << verb << " " << scalar;
+        EXPECT_EQ(checked.contains("beta"), verb == "spmv" || verb == "spmm") << verb;
+    }
+    EXPECT_EQ(json("run spgemm stencil5:6 --transpose-a")["transpose_a"], true);
+    EXPECT_TRUE(json("run spgemm stencil5:6 --chunks 1MiB")["results"][0]["plan_seconds"].is_null());
 }
 
 TEST_F(Verbs, DemoMultipliesChecksAndDraws)

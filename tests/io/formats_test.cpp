@@ -231,7 +231,7 @@ TEST_F(Formats, WishesThatAFormatCannotFulfilAreRefused)
               "a.tulle: .tulle files hold values, a pattern alone cannot be written");
     EXPECT_EQ(message("a.mtx.xz", {}), "a.mtx.xz: .mtx.xz is read, but not written");
     EXPECT_EQ(message("a.tar.gz", {}), "a.tar.gz: .tar.gz is read, but not written");
-    EXPECT_EQ(message("a.csv", {}), "a.csv: the end of the name says no format that tulle knows");
+    EXPECT_EQ(message("a.csv", {}), "a.csv: the end of the name says no format that tulle writes");
     EXPECT_EQ(files_in_folder(), 0u);
 }
 

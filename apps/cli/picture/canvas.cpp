@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "apps/cli/support/failure.hpp"
+#include "apps/cli/support/json.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::cli::picture {
@@ -118,7 +119,7 @@ double text_width(std::string_view text, double size, bool bold)
     const Surface surface(cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1));
     const Pen pen(cairo_create(surface.get()));
     choose_font(pen.get(), size, bold);
-    return width_of(pen.get(), std::string(text));
+    return width_of(pen.get(), valid_utf8(std::string(text)));
 }
 
 struct Canvas::State {
@@ -173,12 +174,13 @@ void Canvas::text(const Label& label)
     cairo_t* pen = state_->pen.get();
     choose_font(pen, label.size, label.bold);
     choose_colour(pen, label.colour);
-    const double width = label.anchor == Anchor::start ? 0 : width_of(pen, label.text);
+    const std::string text = valid_utf8(label.text);  // Cairo draws nothing more once it was given other bytes
+    const double width = label.anchor == Anchor::start ? 0 : width_of(pen, text);
     cairo_save(pen);
     cairo_translate(pen, label.x, label.y);
     if (label.upwards) cairo_rotate(pen, -std::acos(0.0));
     cairo_move_to(pen, label.anchor == Anchor::middle ? -width / 2 : -width, 0);
-    cairo_show_text(pen, label.text.c_str());
+    cairo_show_text(pen, text.c_str());
     cairo_restore(pen);
 }
 

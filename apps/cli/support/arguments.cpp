@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "apps/cli/support/failure.hpp"
@@ -17,12 +19,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Verbs that are shown: the others are for scripts (completion, manual).
 Words verbs_of(const CLI::App& app)
 {
     Words names;
-    for (const CLI::App* verb : app.get_subcommands([](const CLI::App* v) { return !v->get_group().empty(); }))
-        names.push_back(verb->get_name());
+    for (const CLI::App* verb : app.get_subcommands({})) names.push_back(verb->get_name());
     return names;
 }
 
@@ -88,13 +88,37 @@ std::size_t words_taken(const CLI::App& app, const Words& words, std::size_t k)
                      concat("write ", option.get_name(), "=", next, " if it is the value; ", way_out));
 }
 
-[[noreturn]] void refuse_verb(const CLI::App& app, const std::string& word)
+// Verbs of this name below others: "tulle run spgemm, tulle plan spgemm".
+Words paths_to(const CLI::App& program, const std::string& name)
+{
+    Words paths;
+    for (const CLI::App* verb : program.get_subcommands({}))
+        if (const CLI::App* below = verb_named(*verb, name)) paths.push_back(path_of(*below));
+    return paths;
+}
+
+std::string probably_meant(const CLI::App& app, const Words& words, std::size_t k)
+{
+    if (words[k] == "help") {
+        const CLI::App* verb = k + 1 < words.size() ? verb_named(app, words[k + 1]) : nullptr;
+        return concat("did you mean '", help_command(verb ? *verb : app), "'? ");
+    }
+    const Words paths = paths_to(app, words[k]);
+    return paths.empty() ? did_you_mean(words[k], verbs_of(app)) : concat("did you mean ", listed(paths), "? ");
+}
+
+std::string verbs_text(const CLI::App& app)
 {
     const Words known = verbs_of(app);
-    throw UsageError(app.get_parent() ? concat(path_of(app), " knows no '", word, "'")
-                                      : concat("there is no verb '", word, "'"),
-                     concat(did_you_mean(word, known), "there are ", listed(known), "; ", help_command(app),
-                            " shows examples"));
+    return concat(known.size() == 1 ? "there is " : "there are ", listed(known), "; ", help_command(app),
+                  " shows examples");
+}
+
+[[noreturn]] void refuse_verb(const CLI::App& app, const Words& words, std::size_t k)
+{
+    throw UsageError(app.get_parent() ? concat(path_of(app), " knows no '", words[k], "'")
+                                      : concat("there is no verb '", words[k], "'"),
+                     probably_meant(app, words, k) + verbs_text(app));
 }
 
 bool asks_for_help(const Words& words, std::size_t from)
@@ -115,23 +139,22 @@ std::string help_command(const CLI::App& verb) { return path_of(verb) + " --help
 const CLI::App& check_arguments(const CLI::App& program, const Words& words)
 {
     const CLI::App* app = &program;
-    for (std::size_t k = 0; k < words.size();) {
+    for (std::size_t k = 0; k < words.size() && words[k] != "--";) {
         if (is_option(words[k])) {
             k += words_taken(*app, words, k);
             continue;
         }
         const bool wants_verb = !app->get_subcommands({}).empty();
         if (const CLI::App* verb = wants_verb ? verb_named(*app, words[k]) : nullptr) app = verb;
-        else if (wants_verb) refuse_verb(*app, words[k]);
+        else if (wants_verb) refuse_verb(*app, words, k);
         ++k;
     }
-    const Words left = verbs_of(*app);
     require<UsageError>(
-        left.empty() || asks_for_help(words, 0),
+        verbs_of(*app).empty() || asks_for_help(words, 0),
         [&] {
             return app == &program ? std::string("say what to do") : concat("say what ", path_of(*app), " shall do");
         },
-        concat("there are ", listed(left), "; ", help_command(*app), " shows examples"));
+        verbs_text(*app));
     return *app;
 }
 
@@ -177,6 +200,11 @@ CLI::Validator number_that(std::function<bool(double)> rule, const std::string& 
 
 }  // namespace
 
+CLI::Validator finite()
+{
+    return number_that([](double) { return true; }, "that a double holds");
+}
+
 CLI::Validator positive()
 {
     return number_that([](double number) { return number > 0; }, "greater than 0");
@@ -191,6 +219,19 @@ CLI::Validator from_to(double least, double greatest)
 {
     return number_that([=](double number) { return number >= least && number <= greatest; },
                        concat("from ", least, " to ", greatest));
+}
+
+CLI::Validator seed_number()
+{
+    return CLI::Validator(
+        [](const std::string& word) {
+            std::uint64_t number = 0;
+            const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
+            if (fault == std::errc{} && end == word.data() + word.size()) return std::string();
+            return concat("must be a whole number from 0 to ", std::numeric_limits<std::uint64_t>::max(), ", not '",
+                          word, "'");
+        },
+        "NUMBER", "seed_number");
 }
 
 CLI::Validator memory_amount()

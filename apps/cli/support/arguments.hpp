@@ -22,9 +22,11 @@ std::string help_command(const CLI::App& verb);  // "tulle run spmv --help"
 // Values that one_of() allows for an option; empty where others are possible.
 std::vector<std::string> choices_of(CLI::Option& option);
 CLI::Validator one_of(const std::vector<std::string>& names);
+CLI::Validator finite();                                // a finite number
 CLI::Validator positive();                              // a number greater than zero
 CLI::Validator from_zero();                             // zero or a number greater than that
 CLI::Validator from_to(double least, double greatest);  // a number in this range; like the others, never nan
+CLI::Validator seed_number();                           // a whole number from 0 to 2^64 - 1
 CLI::Validator memory_amount();                         // 512MiB
 
 }  // namespace tulle::cli

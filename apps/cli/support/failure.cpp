@@ -35,8 +35,10 @@ std::string sentence_of(const std::exception& error)
     return error.what();
 }
 
-std::string hint_of(const std::exception& error, ExitCode code)
+std::string hint_of(const std::exception& error, ExitCode code, std::size_t budget)
 {
+    if (const auto* memory = dynamic_cast<const OutOfMemory*>(&error))
+        return memory_hint(memory->hint(), memory->needed(), memory->available(), budget);
     if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->hint().empty())
         return cli_hint(ours->hint());
     return code == ExitCode::internal ? "this is a mistake in tulle; please report it with the command that led here"
@@ -64,10 +66,10 @@ void print_json(const Console& console, ExitCode code, const std::string& senten
 
 }  // namespace
 
-ExitCode explain(const Console& console, const std::exception& error, bool json)
+ExitCode explain(const Console& console, const std::exception& error, bool json, std::size_t budget)
 {
     const ExitCode code = code_of(error);
-    const std::string sentence = sentence_of(error), hint = hint_of(error, code);
+    const std::string sentence = sentence_of(error), hint = hint_of(error, code, budget);
     console.complain(sentence, hint);
     if (json) print_json(console, code, sentence, hint);
     return code;

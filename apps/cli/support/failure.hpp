@@ -3,10 +3,12 @@
 // How a run of the tool ends: the exit codes, and which error leads to which.
 #pragma once
 
+#include <cstddef>
 #include <exception>
 
 #include "apps/cli/support/console.hpp"
 #include "tulle/error.hpp"
+#include "tulle/memory.hpp"
 
 namespace tulle::cli {
 
@@ -24,7 +26,9 @@ public:
 };
 
 // Prints "tulle: <sentence>" and the hint on stderr and says how to exit. The only place that maps errors to codes.
-// With `json` and no result printed, stdout gets {"error": {"kind", "message", "hint", "exit_code"}}.
-ExitCode explain(const Console& console, const std::exception& error, bool json = false);
+// With `json` and no result printed, stdout gets {"error": {"kind", "message", "hint", "exit_code"}}. `budget` is that
+// of --budget: hints name a larger one.
+ExitCode explain(const Console& console, const std::exception& error, bool json = false,
+                 std::size_t budget = Memory::unlimited);
 
 }  // namespace tulle::cli

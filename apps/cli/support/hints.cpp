@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/math.hpp"
+#include "tulle/memory.hpp"
+#include "tulle/text.hpp"
+
 namespace tulle::cli {
 namespace {
 
@@ -17,7 +21,7 @@ struct Translation {
 constexpr std::array translations{
     Translation{"ReadOptions::complex", "add --real-part to read the real part"},
     Translation{"ReadOptions::unproven_bytes", "add --trust-header to read it all the same"},
-    Translation{"WriteOptions::pattern", "add --pattern, or use another format"},
+    Translation{"WriteOptions::pattern", "use another format, or tulle convert --pattern, which leaves the values out"},
     Translation{"use sum_duplicates() first", "tulle convert to another file adds duplicates up"},
     Translation{"(sum_duplicates), or use the policy 'rows'", "use --kernel rows"},
     Translation{"tulle::sum_duplicates", "tulle convert to another file adds duplicates up"},
@@ -61,6 +65,17 @@ const Translation* translation_of(std::string_view hint)
     return found == translations.end() ? nullptr : &*found;
 }
 
+// Bytes as an option takes them, never fewer: "70.4KiB".
+std::string rounded_up(std::size_t bytes)
+{
+    constexpr std::array names{"B", "KiB", "MiB", "GiB", "TiB"};
+    std::size_t unit = 0;
+    while (unit + 1 < names.size() && bytes >> (10 * (unit + 1)) > 0) ++unit;
+    if (unit == 0) return concat(bytes, "B");
+    const std::size_t one = std::size_t{1} << (10 * unit), tenths = ceil_div(bytes % one * 10, one);
+    return concat(bytes / one + tenths / 10, ".", tenths % 10, names[unit]);
+}
+
 }  // namespace
 
 bool has_translation(std::string_view hint) { return translation_of(hint) != nullptr; }
@@ -70,6 +85,25 @@ std::string cli_hint(std::string_view hint)
     if (const Translation* found = translation_of(hint)) return std::string(found->hint);
     if (hint.find("::") != std::string_view::npos) return "";
     return replaced(std::string(hint), "raise the budget", "raise --budget");
+}
+
+std::string raise_hint(std::string_view option, std::size_t present, std::size_t needed, std::size_t available)
+{
+    const std::size_t more = needed > available ? needed - available : 1;
+    return concat("raise ", option, " to at least ", rounded_up(present + more), " (later steps may need more)");
+}
+
+std::string memory_hint(std::string_view library_hint, std::size_t needed, std::size_t available, std::size_t budget)
+{
+    const std::string hint = cli_hint(library_hint), raise = "raise --budget", either = ", or ";
+    const auto at = hint.find(raise);
+    if (at == std::string::npos) return hint;
+    const std::string before = hint.substr(0, at);
+    const auto next = hint.find(either, at);
+    const std::string after = next == std::string::npos ? "" : hint.substr(next);
+    if (budget != Memory::unlimited) return before + raise_hint("--budget", budget, needed, available) + after;
+    if (before.ends_with(either)) return before.substr(0, before.size() - either.size()) + after;
+    return after.empty() ? "" : after.substr(either.size());
 }
 
 }  // namespace tulle::cli

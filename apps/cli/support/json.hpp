@@ -20,6 +20,12 @@ Json about(const Source& matrix, const CsrView<V>& a)
     return {{"matrix", matrix.text}, {"rows", a.rows}, {"cols", a.cols}, {"nonzeros", a.nonzeros}};
 }
 
+// Names of files and comments may hold any bytes: what is not UTF-8 is replaced.
+inline std::string valid_utf8(const std::string& text)
+{
+    return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
 inline Json to_json(const io::Occurrences& found)  // null: never
 {
     if (found.count == 0) return {};

@@ -108,6 +108,17 @@ Machine inspect_machine()
     return here;
 }
 
+void require_budget(const Context& host, offset_t entries, offset_t entry_bytes, const std::string& name)
+{
+    const auto bytes = static_cast<std::size_t>(checked_product(entries, entry_bytes, name));
+    const std::size_t budget = host.memory().budget(Space::host), held = host.memory().live(Space::host),
+                      left = budget - std::min(budget, held);
+    if (bytes > left)
+        throw OutOfMemory(concat("over budget on host memory: ", human_bytes(bytes), " needed for ", name, ", ",
+                                 human_bytes(held), " held, budget ", human_bytes(budget)),
+                          bytes, left, "raise the budget");
+}
+
 double read_bandwidth(const Context& ctx, std::size_t bytes)
 {
     const CpuQueue q = ctx.host();

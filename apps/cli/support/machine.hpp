@@ -36,6 +36,10 @@ std::vector<V> host_array(offset_t rows, offset_t columns, const std::string& na
     return std::vector<V>(static_cast<std::size_t>(size));
 }
 
+// OutOfMemory where the budget of a context leaves less than this on the host: for arrays that it does not count,
+// before they are made.
+void require_budget(const Context& host, offset_t entries, offset_t entry_bytes, const std::string& name);
+
 // Bytes per second with which all threads of a context read an array much larger than the caches: the best of a few
 // sums.
 double read_bandwidth(const Context& ctx, std::size_t bytes = std::size_t{512} << 20);

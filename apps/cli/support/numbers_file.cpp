@@ -3,9 +3,11 @@
 #include "apps/cli/support/numbers_file.hpp"
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <iostream>
+#include <system_error>
 
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/source.hpp"
@@ -22,8 +24,26 @@ std::istream& open_text(const std::string& file, std::ifstream& opened)
         return std::cin;
     }
     opened.open(file);
-    require<FileError>(opened.good(), [&] { return concat(file, ": cannot be opened"); });
+    require<FileError>(opened.good(),
+                       [&] { return concat(file, ": cannot be opened: ", std::generic_category().message(errno)); });
     return opened;
+}
+
+bool next_line(std::istream& in, std::string& line, offset_t& number)
+{
+    while (std::getline(in, line)) {
+        ++number;
+        if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+        if (!line.empty() && line.back() == '\r') line.pop_back();
+        if (line.find_first_not_of(" \t") != line.npos) return true;
+    }
+    return false;
+}
+
+void check_text_file(const std::string& file, std::string_view hint)
+{
+    check_ending(file, ".txt", hint);
+    check_writable(file);
 }
 
 template <class V>
@@ -33,9 +53,7 @@ std::vector<V> read_numbers(const std::string& file, index_t expected)
     std::istream& in = open_text(file, opened);
     std::vector<V> all;
     std::string line;
-    for (offset_t number = 1; std::getline(in, line); ++number) {
-        if (!line.empty() && line.back() == '\r') line.pop_back();
-        if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+    for (offset_t number = 0; next_line(in, line, number);) {
         V value{};
         const auto [rest, fault] = std::from_chars(line.data(), line.data() + line.size(), value);
         const bool whole = rest == line.data() + line.size(), fits = fault != std::errc::result_out_of_range;

@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tulle/types.hpp"
@@ -14,6 +15,12 @@ namespace tulle::cli {
 
 // The file, opened in `opened`, or standard input for "-"; FileError where it cannot be.
 std::istream& open_text(const std::string& file, std::ifstream& opened);
+
+// The next line that is not blank, without its end and a byte order mark; `number` counts all lines, from 1.
+bool next_line(std::istream& in, std::string& line, offset_t& number);
+
+// Asked before there is anything to write, of a text: one number a line, or as the verb says.
+void check_text_file(const std::string& file, std::string_view hint = "name it like x.txt");
 
 template <class V>
 std::vector<V> read_numbers(const std::string& file, index_t expected);

@@ -97,7 +97,7 @@ void Parser::verbose(CLI::App* verb)
         verb, "--verbose", [this] { return !settings_.json; }, "with --json");
 }
 
-void Parser::matrix(CLI::App* verb, Source& source, bool required, const Source* second)
+void Parser::matrix(CLI::App* verb, Source& source, bool required, std::vector<const Source*> others)
 {
     verb->add_option(
             "matrix", source.text,
@@ -116,13 +116,16 @@ void Parser::matrix(CLI::App* verb, Source& source, bool required, const Source*
         "refuse values that do not fit their type: too large, too small, whole numbers that would be rounded");
     verb->add_flag("--trust-header", source.trust_header,
                    "believe the sizes in a file's header, even if they are far larger than the file");
-    const auto reads_file = [&source, second] {
-        return !source.is_sentence() || (second && !second->text.empty() && !second->is_sentence());
+    others.push_back(&source);
+    const auto any = [others](auto&& holds) { return std::any_of(others.begin(), others.end(), holds); };
+    const auto reads_file = [any] {
+        return any([](const Source* s) { return !s->text.empty() && !s->is_sentence(); });
     };
     for (const char* option : {"--real-part", "--values", "--strict", "--trust-header"})
         effective(verb, option, reads_file, "with a generated matrix");
     effective(
-        verb, "--input-format", [&source, second] { return !source.is_sentence() || (second && second->is_stdin()); },
+        verb, "--input-format",
+        [&source, any] { return !source.is_sentence() || any([](const Source* s) { return s->is_stdin(); }); },
         "with a generated matrix");
     compute(verb);
 }
@@ -159,6 +162,16 @@ void Parser::device(CLI::App* verb, std::function<bool()> uses_gpu)
     effective(verb, "--device", std::move(uses_gpu), "where no GPU is used");
 }
 
+void Parser::scalar(CLI::App* verb, const std::string& option, double& value, const char* usual)
+{
+    verb->add_option(option, value, usual)->check(finite())->option_text("NUMBER");
+}
+
+void Parser::seed(CLI::App* verb, std::uint64_t& value, const char* of)
+{
+    verb->add_option("--seed", value, of)->check(seed_number())->option_text("N");
+}
+
 CLI::Option* Parser::type(CLI::App* verb, std::string& type)
 {
     return verb->add_option("--type", type, "values in f32 or f64 (the default)")
@@ -183,12 +196,24 @@ void Parser::check_effects() const
 
 namespace {
 
-// CLI11's sentences about a range, with numbers as people write them, and about what it cannot read.
-std::string readable(const std::string& said)
+// What a verb cannot do without: "tulle convert: FILE is missing".
+std::string missing(const CLI::App& verb, const std::string& name)
+{
+    const CLI::Option* option = verb.get_option_no_throw(name);
+    const bool positional = option && option->get_positional();
+    return concat(path_of(verb), ": ", positional ? option->get_option_text() : name, " is missing");
+}
+
+// CLI11's sentences in the words of this program: about a range, what it cannot read, what is missing or too much.
+std::string readable(const CLI::App& verb, const std::string& said)
 {
     static const std::regex range("(.*): Value (.*) not in range (\\S+) to (\\S+)"),
-        conversion("Could not convert: (\\S+) = (.*)");
+        conversion("Could not convert: (\\S+) = (.*)"), required("(\\S+) is required"),
+        unexpected("The following arguments? (?:was|were) not expected: (.*)");
     std::smatch part;
+    if (std::regex_match(said, part, required)) return missing(verb, part[1]);
+    if (std::regex_match(said, part, unexpected))
+        return concat(path_of(verb), " takes no further argument, but there is '", part[1].str(), "'");
     if (std::regex_match(said, part, conversion))
         return concat(part[1].str(), ": '", part[2].str(), "' is not a number that this option takes");
     if (!std::regex_match(said, part, range)) return said;
@@ -213,7 +238,7 @@ void Parser::parse(int count, char** words)
     } catch (const CLI::Success&) {
         throw;
     } catch (const CLI::ParseError& error) {
-        throw UsageError(readable(error.what()), help_command(verb) + " shows examples");
+        throw UsageError(readable(verb, error.what()), help_command(verb) + " shows examples");
     }
     check_effects();
     if (!budget_.empty()) settings_.budget = parse_bytes(budget_);

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -28,9 +29,12 @@ public:
 
     // Options that several verbs share.
     void matrix(CLI::App* verb, Source& source, bool required = true,
-                const Source* second = nullptr);  // second: read with the same options
+                std::vector<const Source*> others = {});  // others: read with the same options, where there is a text
     void verbose(CLI::App* verb);
     void compute(CLI::App* verb);  // --threads, --budget
+    static void scalar(CLI::App* verb, const std::string& option, double& value,
+                       const char* usual);  // --alpha, --beta
+    static void seed(CLI::App* verb, std::uint64_t& value, const char* of);
     static CLI::Option* type(CLI::App* verb, std::string& type);
     void output(const std::string& file)
     {

@@ -35,8 +35,10 @@ struct Session {
           console(wishes.colour, wishes.quiet, wishes.stdout_taken)
     {}
 
-    Context host() const { return with_budget(Context::cpu(settings.threads)); }
-    Context cuda() const { return with_budget(Context::cuda(settings.device)); }
+    Context host() const { return host(settings.threads); }
+    Context host(int threads) const { return with_budget(Context::cpu(threads)); }
+    Context cuda() const { return cuda(settings.device); }
+    Context cuda(int device) const { return with_budget(Context::cuda(device)); }
     std::vector<Context> contexts(const std::string& backend) const;  // cpu, cuda or all; says once what is left out
 
 private:

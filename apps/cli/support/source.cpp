@@ -60,7 +60,7 @@ Csr<V> read_file(const Context& ctx, const Source& source, const Progress& progr
 {
     std::error_code none;
     if (source.is_stdin()) claim_stdin("the matrix -");
-    else if (!std::filesystem::exists(source.text, none) && !none) explain_missing(source.text);
+    else check_exists(source);
     const auto complex = source.real_part ? io::Complex::real_part : io::Complex::refuse;
     io::ReadOptions options{.complex = complex,
                             .random_values = seed_of(source.values),
@@ -86,6 +86,13 @@ void warn(const Session& session, const Source& source, const io::FileInfo& file
 
 }  // namespace
 
+void check_exists(const Source& source)
+{
+    std::error_code none;
+    const bool there = source.is_stdin() || source.is_sentence() || std::filesystem::exists(source.text, none) || none;
+    if (!there) explain_missing(source.text);
+}
+
 void claim_stdin(const std::string& what)
 {
     static std::string taken;
@@ -93,6 +100,14 @@ void claim_stdin(const std::string& what)
         taken.empty(), [&] { return concat("standard input cannot be read twice: by ", taken, " and by ", what); },
         "give one of them a file");
     taken = what;
+}
+
+Source Source::with_text(const std::string& other) const
+{
+    Source same = *this;
+    same.text = other;
+    if (!same.is_stdin()) same.format.clear();
+    return same;
 }
 
 bool Source::is_sentence() const
@@ -130,6 +145,8 @@ Loaded<V> load(const Session& session, const Context& ctx, const Source& source)
     warn(session, source, loaded.file);
     if (!source.values.empty() && loaded.file.values == "stored")
         session.console.say(concat("--values has no effect: ", source.text, " has values of its own"));
+    if (source.real_part && !sentence && loaded.file.field != "complex")
+        session.console.say(concat("--real-part has no effect: ", source.text, " is not complex"));
     session.console.say(
         fmt::format("{} {} in {}", sentence ? "generated" : "read", source.text, seconds_text(loaded.seconds)));
     return loaded;

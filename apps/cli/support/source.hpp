@@ -21,6 +21,8 @@ struct Source {
     bool strict = false;                 // values that do not fit their type are refused
     io::Narrow narrow = io::Narrow::no;  // values will be converted to 16 bits
     bool trust_header = false;           // sizes in a header are believed, however small the file
+    // Another one, read with the same options; a format is that of stdin.
+    Source with_text(const std::string& other) const;
     bool is_sentence() const;
     bool is_stdin() const { return text == "-"; }
     std::string name() const;  // short, for titles: "cant", "stencil7:100"
@@ -37,6 +39,9 @@ struct Loaded {
 // Losses are said on stderr and end up in the JSON result (session.warnings).
 template <class V>
 Loaded<V> load(const Session& session, const Context& ctx, const Source& source);
+
+// Throws what load() would throw where there is no such file: asked before something else is read for long.
+void check_exists(const Source& source);
 
 // Standard input can be read once: UsageError the second time. `what` reads it.
 void claim_stdin(const std::string& what);

@@ -9,13 +9,24 @@
 #include <type_traits>
 
 #include "apps/cli/support/describe.hpp"
+#include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/json.hpp"
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/progress.hpp"
+#include "io/formats.hpp"
 #include "io/sink.hpp"
 #include "tulle/text.hpp"
 
 namespace tulle::cli {
+
+void check_store(const std::string& file, const io::WriteOptions& how)
+{
+    require<UsageError>(
+        !how.format.empty() || io::is_stream(file) || io::find_format(file),
+        [&] { return concat(file, ": the end of the name says no format that tulle writes"); },
+        io::known_endings(std::filesystem::path(file).extension().string(), io::Endings::written));
+    io::check_write(file, how);
+}
 
 template <class V>
 Json store(const Session& session, const Context& ctx, const std::string& file, const CsrView<V>& a,

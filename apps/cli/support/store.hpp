@@ -11,6 +11,9 @@
 
 namespace tulle::cli {
 
+// Throws what store() would for this file, before there is a matrix; UsageError where the name says no format.
+void check_store(const std::string& file, const io::WriteOptions& how = {});
+
 // Writes the matrix, then reports file, shape, nonzeros and bytes: as an object, and as a line on stdout unless --json
 // was given.
 template <class V>

@@ -31,7 +31,7 @@ void add(CLI::App& app, std::vector<VerbEntry>& all)
                     .verbs = {},
                     .options = {}};
     for (CLI::Option* option : app.get_options()) entry.options.push_back(entry_of(*option));
-    const auto below = app.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); });
+    const auto below = app.get_subcommands({});
     for (const CLI::App* verb : below) entry.verbs.push_back(verb->get_name());
     all.push_back(std::move(entry));
     for (CLI::App* verb : below) add(*verb, all);

@@ -16,6 +16,13 @@ void write_whole_file(const std::string& file, std::string_view bytes);
 // before there is anything to write.
 void check_writable(const std::string& file);
 
+// UsageError where the name has the ending of another kind of file than is written (`own`: ".html"), or that of a
+// packed one.
+void check_ending(const std::string& file, std::string_view own, std::string_view hint);
+
+// FileError where files cannot be written to this folder; it is made where it is not there.
+void check_folder(const std::string& folder);
+
 // Whether what is written to this file goes to standard output.
 bool is_stdout(const std::string& file);
 

@@ -95,8 +95,8 @@ public:
         ArrayWalk walk(header_, piece.begin);
         for (offset_t k = piece.begin; scan.next_entry(); ++k) {
             if (k >= header_.entries)
-                scan.fail(
-                    concat("more than the ", header_.entries, " entries that line ", header_.size_line, " announces"));
+                scan.fail(concat("more than the ", header_.entries, header_.entries == 1 ? " entry" : " entries",
+                                 " that line ", header_.size_line, " announces"));
             const Position at = header_.layout == MarketLayout::coordinate ? read_position(scan) : walk.next();
             const char* line = scan.at();
             const V value = read_value(scan);

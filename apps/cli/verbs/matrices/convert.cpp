@@ -22,7 +22,7 @@ void convert_as(const Session& session, const ConvertOptions& options)
                                .symmetric = options.symmetric,
                                .pattern = options.pattern,
                                .format = options.format};
-    io::check_write(options.to, how);
+    check_store(options.to, how);
     const Context ctx = session.host();
     const Loaded<V> loaded = load<V>(session, ctx, options.matrix);
     Json result{{"matrix", options.matrix.text}};

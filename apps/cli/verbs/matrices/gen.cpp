@@ -140,7 +140,7 @@ template <class V>
 void generate_as(const Session& session, const GenOptions& options)
 {
     const io::WriteOptions how{.comment = concat("tulle gen ", options.sentence), .format = options.format};
-    io::check_write(options.to, how);
+    check_store(options.to, how);
     const Context ctx = session.host();
     const Loaded<V> loaded = load<V>(session, ctx, {.text = options.sentence});
     Json result{{"matrix", options.sentence}};

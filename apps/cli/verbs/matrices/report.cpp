@@ -111,7 +111,9 @@ std::string page_with(const Json& data)
 
 void report(const Session& session, const ReportOptions& options)
 {
+    check_ending(options.to, ".html", "the report is a page: name it like report.html");
     check_writable(options.to);
+    if (!options.compare.text.empty()) check_exists(options.compare);
     const Machine here = inspect_machine();
     const double bandwidth = [&] {
         const Activity work(session.console, "measuring memory");
@@ -119,8 +121,7 @@ void report(const Session& session, const ReportOptions& options)
     }();
     Json matrices = Json::array({report_on(session, options.matrix, options.run, bandwidth)});
     if (!options.compare.text.empty()) {
-        Source second = options.matrix;  // read in the same way
-        second.text = options.compare.text;
+        const Source second = options.matrix.with_text(options.compare.text);
         matrices.push_back(report_on(session, second, options.run, bandwidth));
     }
     const std::string page = page_with({{"version", build::version},

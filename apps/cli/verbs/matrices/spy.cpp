@@ -75,11 +75,10 @@ Places read_places(const std::string& file, index_t n)
     Places places;
     std::vector<bool> seen(static_cast<std::size_t>(n), false);
     std::string line;
-    for (offset_t number = 1; std::getline(in, line); ++number) {
+    for (offset_t number = 0; next_line(in, line, number);) {
         index_t row = -1;
         const auto [rest, fault] = std::from_chars(line.data(), line.data() + line.size(), row);
-        const bool good =
-            fault == std::errc{} && row >= 0 && row < n && (rest == line.data() + line.size() || *rest == '\r');
+        const bool good = fault == std::errc{} && row >= 0 && row < n && rest == line.data() + line.size();
         require<FormatError>(good, [&] {
             return concat(file, ":", number, ": '", line, "' is not a row number from 0 to ", n - 1);
         });
@@ -205,7 +204,7 @@ void add_spy(Parser& parser, SpyOptions& o)
     verb->add_option("--permute", o.permute,
                      "draw it permuted too: reverse, random, degree, or a file with one row number a line")
         ->option_text("HOW");
-    verb->add_option("--seed", o.seed, "for --permute random")->option_text("N");
+    Parser::seed(verb, o.seed, "for --permute random");
     verb->add_option("--reorder", o.reorder,
                      "draw it with its rows in an order for SpMM too, dense tiles coloured: bsa, degree, minhash, pack")
         ->option_text("ORDER");

@@ -209,13 +209,14 @@ Explanation consider(const Context& host, const CsrView<LoadedAs<V>>& a, const E
 
 // Every way on a GPU, rows on a CPU. The chosen one is left to the plan, whose own words are kept.
 template <class V>
-void measure_ways(const Session& session, const CsrView<LoadedAs<V>>& a, const SpmmOptions& o, Explanation& e)
+void measure_ways(const Session& session, const Context& host, const CsrView<LoadedAs<V>>& a, const SpmmOptions& o,
+                  Explanation& e)
 {
     const bool on_gpu = o.backend == "cuda" && why_no_cuda().empty();
     if (o.backend == "cuda" && !on_gpu) session.console.say("measured on the CPU: " + why_no_cuda());
     const Activity work(session.console, "measuring");
     const Context ctx = on_gpu ? session.cuda() : session.host();
-    const DenseProblem<V> problem = make_problem<V>(a, o);
+    const DenseProblem<V> problem = make_problem<V>(host, a, o);
     for (Way& w : e.ways) {
         if (!w.made || (!on_gpu && w.kernel != spmm::Kernel::rows)) continue;
         SpmmOptions one = o;
@@ -335,7 +336,7 @@ void explain_as(const Session& session, const ExplainSpmmOptions& options)
         const Activity work(session.console, "counting");
         e = consider<V>(host, a, options);
     }
-    if (o.repeat > 0) measure_ways<V>(session, given, o, e);
+    if (o.repeat > 0) measure_ways<V>(session, host, given, o, e);
     if (session.settings.json) {
         Json result = about(o.a, given);
         result.update(to_json(e, o));
@@ -387,7 +388,7 @@ void add_explain_spmm(Parser& parser, CLI::App* explain, ExplainSpmmOptions& opt
     verb->add_option("--repeat", o.repeat, "timed runs (5); 0: measure nothing")
         ->check(CLI::Range(0, 1'000'000))
         ->option_text("N");
-    verb->add_option("--seed", o.seed, "of B")->option_text("N");
+    Parser::seed(verb, o.seed, "of B");
     parser.device(verb, [&o] { return o.backend == "cuda" && o.repeat > 0 && why_no_cuda().empty(); });
     parser.verbose(verb);
     const auto orders_matter = [&o] {

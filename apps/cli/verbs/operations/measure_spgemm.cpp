@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "apps/cli/support/hints.hpp"
 #include "apps/cli/verbs/operations/measure_spmv.hpp"
 #include "tulle/context.hpp"
 #include "tulle/convert.hpp"
@@ -49,7 +50,15 @@ Csr<V> joined(const Context& host, const Context& ctx, const CsrView<V>& a, cons
                                     begin.data(), col.data(), value.data()});
 }
 
-// What is too little here is --chunks, whatever the library calls it.
+// What --budget leaves on the device of a context.
+std::size_t left_of_budget(const Context& ctx)
+{
+    const Space space = ctx.backend() == Backend::cpu ? Space::host : Space::device;
+    const std::size_t budget = ctx.memory().budget(space);
+    return budget - std::min(budget, ctx.memory().live(space));
+}
+
+// What is too little here is --chunks, whatever the library calls it, unless --budget leaves less.
 template <class V>
 Csr<V> in_chunks(const Context& host, const Context& ctx, const CsrView<V>& a, const CsrView<V>& b,
                  const spgemm::Options& wish, int& chunks)
@@ -57,12 +66,12 @@ Csr<V> in_chunks(const Context& host, const Context& ctx, const CsrView<V>& a, c
     try {
         return joined(host, ctx, a, b, wish, chunks);
     } catch (const OutOfMemory& fault) {
-        const std::size_t more = fault.needed() - std::min(fault.needed(), fault.available());
-        throw OutOfMemory(concat("--chunks ", human_bytes(wish.budget),
-                                 " are too little: ", human_bytes(fault.needed()), " are needed at once, ",
-                                 human_bytes(fault.available()), " are left"),
+        if (left_of_budget(ctx) < wish.budget) throw;
+        const std::size_t held = wish.budget - std::min(wish.budget, fault.available());
+        throw OutOfMemory(concat("over --chunks ", human_bytes(wish.budget), ": ", human_bytes(fault.needed()),
+                                 " needed beside ", human_bytes(held)),
                           fault.needed(), fault.available(),
-                          concat("raise --chunks to more than ", human_bytes(wish.budget + more)));
+                          raise_hint("--chunks", wish.budget, fault.needed(), fault.available()));
     }
 }
 
@@ -71,11 +80,9 @@ Csr<V> in_chunks(const Context& host, const Context& ctx, const CsrView<V>& a, c
 template <class V>
 Factors<V> load_factors(const Session& session, const Context& host, const SpgemmOptions& o)
 {
+    if (!o.b.text.empty()) check_exists(o.b);
     Factors<V> f{.a = {}, .b = {}, .square = o.b.text.empty(), .loaded_a = load<V>(session, host, o.a)};
-    Source b = o.a;  // what was asked for A holds for B; a format is that of stdin
-    b.text = o.b.text;
-    if (!b.is_stdin()) b.format.clear();
-    if (!f.square) f.loaded_b = load<V>(session, host, b);
+    if (!f.square) f.loaded_b = load<V>(session, host, o.a.with_text(o.b.text));
     f.a = f.loaded_a.matrix.view();
     f.b = f.loaded_b.matrix.view();
     return f;
@@ -98,40 +105,54 @@ spgemm::Options options_of(const SpgemmOptions& o, const Context& ctx)
     return wish;
 }
 
+namespace {
+
+// A plan for new values of the same pattern, and how long it takes to fill C again.
 template <class V>
-ProductResult<V> measure_product(const Context& host, const Context& ctx, const Factors<V>& f, const SpgemmOptions& o)
+void refill_by_plan(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const spgemm::Options& wish,
+                    ProductResult<V>& result)
 {
-    ProductResult<V> result{.backend = ctx.name(), .policy = {}, .description = {}, .c = {}};
-    const Csr<V> a = to_device(ctx, f.first()), other = f.square ? Csr<V>{} : to_device(ctx, f.second());
-    const CsrView<V> b = f.square ? a.view() : other.view();
-    const spgemm::Options wish = options_of(o, ctx);
-    std::vector<double> times;
-    for (int k = 0; k <= o.repeat; ++k) {
-        const double begin = trace::now();
-        if (!o.chunks.empty()) {
-            Csr<V> c = in_chunks(host, ctx, a.view(), b, wish, result.chunks);
-            if (k == 0) result.c = std::move(c);
-        } else {
-            const Csr<V> c = spgemm::multiply(ctx, a.view(), b, wish);
-            ctx.synchronize();
-            if (k == 0) result.c = to_host(ctx, c.view());
-        }
-        (k == 0 ? result.first : times.emplace_back()) = trace::now() - begin;
-    }
-    std::sort(times.begin(), times.end());
-    result.median = times.empty() ? result.first : times[times.size() / 2];
-    result.peak = ctx.peak_bytes();
-    if (!o.chunks.empty()) return result;
-    const auto plan = spgemm::Plan<V>::make(ctx, a.view(), b, wish);
+    double begin = trace::now();
+    const auto plan = spgemm::Plan<V>::make(ctx, a, b, wish);
+    ctx.synchronize();
+    result.plan_seconds = trace::now() - begin;
     Csr<V> c = plan.run();
     ctx.synchronize();
-    const double begin = trace::now();
+    begin = trace::now();
     plan.run(c);
     ctx.synchronize();
     result.refill = trace::now() - begin;
     result.products = plan.products();
     result.policy = spgemm::to_text(plan.policy());
     result.description = plan.describe();
+    result.plan_bytes = plan.bytes();
+}
+
+}  // namespace
+
+template <class V>
+ProductResult<V> measure_product(const Context& host, const Context& ctx, const Factors<V>& f, const SpgemmOptions& o)
+{
+    ProductResult<V> result{{.backend = ctx.name()}};
+    const Csr<V> a = to_device(ctx, f.first()), other = f.square ? Csr<V>{} : to_device(ctx, f.second());
+    const CsrView<V> b = f.square ? a.view() : other.view();
+    const spgemm::Options wish = options_of(o, ctx);
+    const auto call = [&] {
+        if (!o.chunks.empty()) return in_chunks(host, ctx, a.view(), b, wish, result.chunks);
+        Csr<V> c = spgemm::multiply(ctx, a.view(), b, wish);
+        ctx.synchronize();
+        return c;
+    };
+    const double begin = trace::now();
+    {
+        Csr<V> c = call();
+        result.c = o.chunks.empty() ? to_host(ctx, c.view()) : std::move(c);
+    }
+    result.first = result.median = result.best = trace::now() - begin;
+    time_runs(o.repeat, call, result);
+    result.peak = ctx.peak_bytes();
+    if (!o.chunks.empty()) return result;
+    refill_by_plan(ctx, a.view(), b, wish, result);
     return result;
 }
 
@@ -178,9 +199,14 @@ std::string equation(const SpgemmOptions& o)
 template <class V>
 Json to_json(const ProductResult<V>& r)
 {
-    Json line{{"backend", r.backend}, {"nonzeros", r.c.nonzeros()}, {"products", r.products}, {"chunks", r.chunks},
-              {"seconds", r.median},  {"refill_seconds", r.refill}, {"peak_bytes", r.peak}};
-    if (r.verdict) line["worst_error"] = r.verdict->worst;
+    Json line = measured_json(r);
+    line.update({{"nonzeros", r.c.nonzeros()},
+                 {"products", r.products},
+                 {"chunks", r.chunks},
+                 {"first_seconds", r.first},
+                 {"refill_seconds", r.refill},
+                 {"peak_bytes", r.peak}});
+    if (r.policy.empty()) line["plan_seconds"] = line["plan_bytes"] = Json();  // in chunks there is no plan
     return line;
 }
 

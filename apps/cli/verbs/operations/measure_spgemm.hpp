@@ -4,11 +4,9 @@
 // run, plan, explain and demo.
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "apps/cli/support/json.hpp"
-#include "apps/cli/support/reference.hpp"
+#include "apps/cli/verbs/operations/measured.hpp"
 #include "apps/cli/verbs/operations/spgemm.hpp"
 
 namespace tulle::cli {
@@ -30,14 +28,12 @@ Factors<V> load_factors(const Session& session, const Context& host, const Spgem
 spgemm::Options options_of(const SpgemmOptions& options, const Context& ctx);
 
 template <class V>
-struct ProductResult {
-    std::string backend, policy, description;
-    Csr<V> c;  // on the host
+struct ProductResult : Measured {  // times are those of whole calls after the first; the plan is one for new values
+    Csr<V> c = {};                 // on the host
     offset_t products = 0;
     int chunks = 1;
-    double first = 0, median = 0, refill = 0;
-    std::size_t peak = 0;
-    std::optional<Verdict> verdict = {};
+    double first = 0, refill = 0;
+    std::size_t peak = 0;  // bytes, of all CPU queues of a team together, or the GPU that holds most
 };
 
 template <class V>

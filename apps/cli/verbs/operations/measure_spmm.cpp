@@ -99,6 +99,8 @@ Verdict check(const DenseProblem<V>& p, const SpmmOptions& o, const std::vector<
     const error_bound::Rounding rounding = error_bound::rounding_of<V, ResultOf<V>>(tensor && sizeof(V) < 8, operands);
     const auto b = view_of(p.b.data(), p.cols, o);
     const auto before = view_of(p.c.data(), p.rows, o), after = view_of(c.data(), p.rows, o);
+    const auto alpha = static_cast<double>(static_cast<spmm::Sum<V>>(o.alpha)),
+               beta = static_cast<double>(static_cast<spmm::Sum<V>>(o.beta));
     Verdict worst;
     for (index_t k = 0; k < std::min(o.n, columns_to_check); ++k) {
         const auto j = static_cast<index_t>(offset_t{k} * o.n / std::min(o.n, columns_to_check));
@@ -109,9 +111,9 @@ Verdict check(const DenseProblem<V>& p, const SpmmOptions& o, const std::vector<
         for (index_t i = 0; i < p.rows; ++i)
             y0.push_back(static_cast<double>(before(i, j))), y0_size.push_back(std::abs(y0.back())),
                 y.push_back(after(i, j));
-        Reference r = reference<double>(matrix(value), o.transpose, o.alpha, x, o.beta, y0);
+        Reference r = reference<double>(matrix(value), o.transpose, alpha, x, beta, y0);
         r.magnitude =
-            reference<double>(matrix(value_weight), o.transpose, std::abs(o.alpha), x_weight, std::abs(o.beta), y0_size)
+            reference<double>(matrix(value_weight), o.transpose, std::abs(alpha), x_weight, std::abs(beta), y0_size)
                 .exact;
         const Verdict v = judge<ResultOf<V>>(r, y, rounding);
         if (v.worst > worst.worst || worst.entry < 0) worst = v;
@@ -135,7 +137,7 @@ void narrow_values(const SpmmOptions& o, DenseProblem<V>& p)
 }  // namespace
 
 template <class V>
-DenseProblem<V> make_problem(const CsrView<LoadedAs<V>>& a, const SpmmOptions& o)
+DenseProblem<V> make_problem(const Context& host, const CsrView<LoadedAs<V>>& a, const SpmmOptions& o)
 {
     DenseProblem<V> p{.a = a,
                       .value = {},
@@ -143,6 +145,9 @@ DenseProblem<V> make_problem(const CsrView<LoadedAs<V>>& a, const SpmmOptions& o
                       .c = {},
                       .rows = o.transpose ? a.cols : a.rows,
                       .cols = o.transpose ? a.rows : a.cols};
+    const offset_t column_bytes =
+        offset_t{p.cols} * offset_t{sizeof(V)} + offset_t{p.rows} * offset_t{sizeof(ResultOf<V>)};
+    require_budget(host, o.n, column_bytes, "B and C");
     if constexpr (sizeof(V) == 2) narrow_values(o, p);
     else p.value.assign(a.value, a.value + a.nonzeros);
     const auto number = [&](std::uint64_t which, std::size_t k) { return 2 * unit(hash_of(o.seed, which, k)) - 1; };
@@ -164,7 +169,7 @@ DenseResult measure_product(const Context& ctx, const DenseProblem<V>& p, const 
     const auto row_scale = to_device<float>(ctx, std::span<const float>(p.row_scale));
     spmm::Options wish = options_of(o, ctx, p);
     wish.row_scale = row_scale.span();
-    DenseResult result{.backend = ctx.name(), .policy = {}, .description = {}};
+    DenseResult result{{.backend = ctx.name()}};
     const double begin = trace::now();
     const auto plan = spmm::Plan<V, C>::make(ctx, a.view(), wish);
     ctx.synchronize();
@@ -194,7 +199,7 @@ DenseResult measure_on_team(const Session& session, const Context& like, const D
     using C = ResultOf<V>;
     using Scalar = spmm::Sum<V>;
     const Team team = team_like(session, like, o.devices);
-    DenseResult result{.backend = fmt::format("{} x {}", team.size(), team[0].name()), .policy = {}, .description = {}};
+    DenseResult result{{.backend = fmt::format("{} x {}", team.size(), team[0].name())}};
     spmm::Options wish = options_of(o, like, p);
     wish.row_scale = p.row_scale;
     const double begin = trace::now();
@@ -228,11 +233,8 @@ void report(const Session& session, const std::vector<DenseResult>& results, Den
     if (session.settings.json) {
         Json list = Json::array();
         for (const auto& r : results) {
-            Json line{{"backend", r.backend},      {"policy", r.policy},     {"plan_seconds", r.plan_seconds},
-                      {"seconds", r.median},       {"best_seconds", r.best}, {"flops", flops(r)},
-                      {"plan_bytes", r.plan_bytes}};
-            if (r.verdict) line["worst_error"] = r.verdict->worst;
-            list.push_back(line);
+            list.push_back(measured_json(r));
+            list.back()["flops"] = flops(r);
         }
         what.about["results"] = list;
         return print(session, what.about);
@@ -252,16 +254,16 @@ void report(const Session& session, const std::vector<DenseResult>& results, Den
     session.console.print(text);
 }
 
-template DenseProblem<double> make_problem(const CsrView<double>&, const SpmmOptions&);
+template DenseProblem<double> make_problem(const Context&, const CsrView<double>&, const SpmmOptions&);
 template DenseResult measure_product(const Context&, const DenseProblem<double>&, const SpmmOptions&);
 template DenseResult measure_on_team(const Session&, const Context&, const DenseProblem<double>&, const SpmmOptions&);
-template DenseProblem<float> make_problem(const CsrView<float>&, const SpmmOptions&);
+template DenseProblem<float> make_problem(const Context&, const CsrView<float>&, const SpmmOptions&);
 template DenseResult measure_product(const Context&, const DenseProblem<float>&, const SpmmOptions&);
 template DenseResult measure_on_team(const Session&, const Context&, const DenseProblem<float>&, const SpmmOptions&);
-template DenseProblem<Float16> make_problem(const CsrView<float>&, const SpmmOptions&);
+template DenseProblem<Float16> make_problem(const Context&, const CsrView<float>&, const SpmmOptions&);
 template DenseResult measure_product(const Context&, const DenseProblem<Float16>&, const SpmmOptions&);
 template DenseResult measure_on_team(const Session&, const Context&, const DenseProblem<Float16>&, const SpmmOptions&);
-template DenseProblem<Bfloat16> make_problem(const CsrView<float>&, const SpmmOptions&);
+template DenseProblem<Bfloat16> make_problem(const Context&, const CsrView<float>&, const SpmmOptions&);
 template DenseResult measure_product(const Context&, const DenseProblem<Bfloat16>&, const SpmmOptions&);
 template DenseResult measure_on_team(const Session&, const Context&, const DenseProblem<Bfloat16>&, const SpmmOptions&);
 

@@ -4,18 +4,14 @@
 // For run, explain and demo.
 #pragma once
 
-#include <algorithm>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "apps/cli/support/json.hpp"
-#include "apps/cli/support/reference.hpp"
+#include "apps/cli/verbs/operations/measured.hpp"
 #include "apps/cli/verbs/operations/spmm.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
-#include "tulle/trace.hpp"
 
 namespace tulle::cli {
 
@@ -51,9 +47,9 @@ struct DenseProblem {
     }
 };
 
-// B and C from the seed; rows of A are scaled as the options say.
+// B and C from the seed, within the budget of `host`; rows of A are scaled as the options say.
 template <class V>
-DenseProblem<V> make_problem(const CsrView<LoadedAs<V>>& a, const SpmmOptions& options);
+DenseProblem<V> make_problem(const Context& host, const CsrView<LoadedAs<V>>& a, const SpmmOptions& options);
 
 // Warns of values that became zero though rows were scaled; FormatError where nothing may be lost.
 template <class V>
@@ -69,12 +65,9 @@ void report_zeroed(const Session& session, const Source& source, const DenseProb
     session.warnings->push_back({"underflow", message, {.count = problem.zeroed}});
 }
 
-struct DenseResult {
-    std::string backend, policy, description;
-    double plan_seconds = 0, median = 0, best = 0;
-    std::size_t bytes = 0, plan_bytes = 0;
+struct DenseResult : Measured {
+    std::size_t bytes = 0;
     bool tensor = false;  // products were those of tensor cores
-    std::optional<Verdict> verdict = {};
 };
 
 template <class V>
@@ -92,21 +85,6 @@ struct DenseReport {
     double flops = 0;  // of one run
 };
 void report(const Session& session, const std::vector<DenseResult>& results, DenseReport what);
-
-// The median and the best of some runs.
-template <class Run>
-void time_runs(int repeat, const Run& run, DenseResult& result)
-{
-    std::vector<double> times;
-    for (int k = 0; k < repeat; ++k) {
-        const double from = trace::now();
-        run();
-        times.push_back(trace::now() - from);
-    }
-    std::sort(times.begin(), times.end());
-    result.median = times[times.size() / 2];
-    result.best = times.front();
-}
 
 // work(V()) for the type of A and B that the options name; tf32 is float.
 template <class Work>

@@ -2,11 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/cli/verbs/operations/measure_spmv.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/machine.hpp"
 #include "base/hash.hpp"
@@ -53,7 +48,7 @@ SpmvResult<V> measure_there(const Context& ctx, const View& a, const SpmvProblem
     const Buffer<V> x = to_device(ctx, std::span<const V>(p.x));
     Buffer<V> y = to_device(ctx, std::span<const V>(p.y));
 
-    double begin = trace::now();
+    const double begin = trace::now();
     const auto plan =
         spmv::Plan<V>::make(ctx, a, {.op = p.transpose ? tulle::Op::transpose : tulle::Op::none, .force = p.force});
     ctx.synchronize();
@@ -66,16 +61,11 @@ SpmvResult<V> measure_there(const Context& ctx, const View& a, const SpmvProblem
     const Buffer<V> back = to_host(ctx, std::span<const V>(y.span()));
     result.y.assign(back.span().begin(), back.span().end());
 
-    std::vector<double> seconds;
-    for (int i = 0; i < repeat; ++i) {
-        begin = trace::now();
+    const auto run = [&] {
         plan.run(p.alpha, x.span(), p.beta, y.span());
         ctx.synchronize();
-        seconds.push_back(trace::now() - begin);
-    }
-    std::sort(seconds.begin(), seconds.end());
-    result.best = seconds.front();
-    result.median = seconds[seconds.size() / 2];
+    };
+    time_runs(repeat, run, result);
     result.bytes = bytes_of(a) + x.bytes() + y.bytes() * (p.beta != V(0) ? 2 : 1);
     return result;
 }
@@ -111,32 +101,12 @@ SpmvResult<V> measure(const Context& host, const Context& ctx, const SpmvProblem
     return measure_from(ctx, p.a, p, repeat);
 }
 
-std::string check_text(const std::optional<Verdict>& verdict)
-{
-    if (!verdict) return "not checked";
-    return verdict->good() ? fmt::format("ok ({:.2g} of the bound)", verdict->worst)
-                           : fmt::format("WRONG in row {} (counted from 0)", grouped(verdict->entry));
-}
-
 template <class V>
 Json to_json(const SpmvResult<V>& r)
 {
-    Json check;
-    if (r.verdict) {
-        const double worst = r.verdict->worst;
-        check = {{"ok", r.verdict->good()},
-                 {"worst", std::isfinite(worst) ? Json(worst) : Json()},
-                 {"entry", r.verdict->entry}};
-    }
-    return {{"backend", r.backend},
-            {"policy", r.policy},
-            {"description", r.description},
-            {"plan_seconds", r.plan_seconds},
-            {"plan_bytes", r.plan_bytes},
-            {"seconds", {{"median", r.median}, {"best", r.best}}},
-            {"bytes", r.bytes},
-            {"bytes_per_second", r.bandwidth()},
-            {"check", check}};
+    Json line = measured_json(r);
+    line.update({{"bytes", r.bytes}, {"bytes_per_second", r.bandwidth()}});
+    return line;
 }
 
 template std::vector<float> seeded_vector(offset_t, std::uint64_t);

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/support/json.hpp"
-#include "apps/cli/support/reference.hpp"
+#include "apps/cli/verbs/operations/measured.hpp"
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
 #include "tulle/spmv.hpp"
@@ -31,14 +30,9 @@ struct SpmvProblem {
 };
 
 template <class V>
-struct SpmvResult {
-    std::string backend;  // "cpu:8"
-    std::string policy, description;
+struct SpmvResult : Measured {
     std::vector<V> y;
-    double plan_seconds = 0, median = 0, best = 0;
-    std::size_t plan_bytes = 0;
     std::size_t bytes = 0;  // matrix, x and y, each once: the least a product must move
-    std::optional<Verdict> verdict = {};
 
     double bandwidth() const { return median > 0 ? static_cast<double>(bytes) / median : 0; }
 };
@@ -50,8 +44,6 @@ std::vector<V> seeded_vector(offset_t size, std::uint64_t seed);
 // `host` holds the matrix in the format asked for; `ctx` is where the product is done.
 template <class V>
 SpmvResult<V> measure(const Context& host, const Context& ctx, const SpmvProblem<V>& problem, int repeat);
-
-std::string check_text(const std::optional<Verdict>& verdict);  // "ok (0.12 of the bound)"
 
 template <class V>
 Json to_json(const SpmvResult<V>& result);

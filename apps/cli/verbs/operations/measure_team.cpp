@@ -32,7 +32,7 @@ SpmvResult<V> measure_view(const Team& team, const spmv::PartitionableView<V>& a
                            const SpmvOptions& options)
 {
     SpmvResult<V> result;
-    double begin = trace::now();
+    const double begin = trace::now();
     auto plan =
         spmv::TeamPlan<V>::make(team, a,
                                 {.op = p.transpose ? tulle::Op::transpose : tulle::Op::none, .paper = options.paper});
@@ -49,32 +49,44 @@ SpmvResult<V> measure_view(const Team& team, const spmv::PartitionableView<V>& a
                                                        "with vectors on the host; the times are without the first two",
                                                        human_bytes(t.host_to_device), human_bytes(t.device_to_host),
                                                        human_bytes(t.device_to_device));
-    std::vector<double> seconds;
-    for (int i = 0; i < options.repeat; ++i) {
-        begin = trace::now();
+    const auto run = [&] {
         plan.run(p.alpha, p.beta);
         plan.synchronize();
-        seconds.push_back(trace::now() - begin);
-    }
-    std::sort(seconds.begin(), seconds.end());
-    result.best = seconds.front();
-    result.median = seconds[seconds.size() / 2];
+    };
+    time_runs(options.repeat, run, result);
     return result;
+}
+
+// Copies of one context: its memory and budget are those of all members together.
+Team alike(const Context& member, int members)
+{
+    require<UsageError>(members <= most_threads(), [&] {
+        return concat("a team can have ", most_threads(), " members on this machine, not ", members);
+    });
+    return Team(std::vector<Context>(static_cast<std::size_t>(members), member));
 }
 
 }  // namespace
 
+Team alone_each(const Session& session, const Context& like, int members)
+{
+    if (like.backend() == Backend::cpu) return alike(like, members);
+    std::vector<Context> streams;
+    for (int m = 0; m < members; ++m) streams.push_back(session.cuda());
+    return Team(std::move(streams));
+}
+
 Team team_like(const Session& session, const Context& like, int members)
 {
-    if (like.backend() == Backend::cpu) return Team::cpu(members, std::max(1, like.host().threads / members));
+    if (like.backend() == Backend::cpu) return alike(session.host(std::max(1, like.host().threads / members)), members);
     const int there = static_cast<int>(cuda_devices().size());
     if (there < members)
         session.console.say(
             fmt::format("{} members on {}: they share what it has, so their times are not those of {} GPUs", members,
                         there == 1 ? "one GPU" : fmt::format("{} GPUs", there), members));
-    std::vector<int> devices;
-    for (int m = 0; m < members; ++m) devices.push_back((session.settings.device + m) % there);
-    return Team::cuda(devices);
+    std::vector<Context> devices;
+    for (int m = 0; m < members; ++m) devices.push_back(session.cuda((session.settings.device + m) % there));
+    return Team(std::move(devices));
 }
 
 template <class V>

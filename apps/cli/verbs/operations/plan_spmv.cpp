@@ -17,6 +17,7 @@
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs.hpp"
 #include "apps/cli/verbs/operations/measure_spmv.hpp"
+#include "apps/cli/verbs/operations/measure_team.hpp"
 #include "tulle/context.hpp"
 #include "tulle/spmv_team.hpp"
 #include "tulle/text.hpp"
@@ -51,17 +52,10 @@ double best_of(const Context& ctx, const std::function<void()>& run)
     return best;
 }
 
-// Members that each have the whole device: they are timed one after the other.
-Team alone_each(const Context& ctx, const PlanOptions& options, int device)
-{
-    const auto n = static_cast<std::size_t>(options.devices);
-    return ctx.backend() == Backend::cpu ? Team(std::vector<Context>(n, ctx)) : Team::cuda(std::vector<int>(n, device));
-}
-
 template <class V>
 Forecast forecast(const Session& session, const Context& ctx, const CsrView<V>& a, const PlanOptions& options)
 {
-    const Team team = alone_each(ctx, options, session.settings.device);
+    const Team team = alone_each(session, ctx, options.devices);
     auto plan = spmv::TeamPlan<V>::make(team, a, {.paper = options.paper, .tolerance = options.tolerance});
     Forecast f{.where = ctx.name(),
                .parts = plan.parts(),

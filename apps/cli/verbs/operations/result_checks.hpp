@@ -3,7 +3,9 @@
 // What all operations say of their checked results: one line for demo, and the failure that ends run.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -31,6 +33,15 @@ void require_good(const Results& results, std::string_view operation, std::strin
                           r.verdict->is, " and should be ", r.verdict->should, ": the error is ", r.verdict->worst,
                           " times its bound");
         });
+}
+
+// alpha and beta are converted to the type of the sums: what is too large for it is refused before any work.
+inline void check_scalar(std::string_view option, double number, std::string_view type)
+{
+    require<UsageError>(
+        type == "f64" || std::abs(number) <= double{std::numeric_limits<float>::max()},
+        [&] { return concat(option, " ", number, " does not fit the sums of --type ", type, ", which are f32"); },
+        "use --type f64");
 }
 
 }  // namespace tulle::cli

@@ -39,8 +39,9 @@ std::vector<V> numbers(index_t rows, index_t k, std::uint64_t seed, const std::s
 }
 
 template <class V>
-SampledProblem<V> make_sampled(const CsrView<LoadedAs<V>>& a, const SddmmOptions& o)
+SampledProblem<V> make_sampled(const Context& host, const CsrView<LoadedAs<V>>& a, const SddmmOptions& o)
 {
+    require_budget(host, checked_product(offset_t{a.rows} + a.cols, o.k, "X and Y"), sizeof(V), "X and Y");
     SampledProblem<V> p{{},
                         {},
                         numbers<V>(a.rows, o.k, hash_of(o.seed, 1), "X"),
@@ -82,7 +83,7 @@ DenseResult measure(const Context& ctx, const SampledProblem<V>& p, const SddmmO
     const Csr<V> there = to_device(ctx, p.a);
     const Buffer<V> x = to_device(ctx, std::span<const V>(p.x)), y = to_device(ctx, std::span<const V>(p.y));
     Buffer<C> c = ctx.run([&](const auto& q) { return Buffer<C>(q, p.a.nonzeros); });
-    DenseResult result{.backend = ctx.name(), .policy = {}, .description = {}};
+    DenseResult result{{.backend = ctx.name()}};
     const double begin = trace::now();
     const auto plan = sddmm::Plan<V, C>::make(ctx, there.view(), {.k = o.k, .scaled = o.scaled});
     ctx.synchronize();
@@ -107,15 +108,16 @@ DenseResult measure(const Context& ctx, const SampledProblem<V>& p, const SddmmO
 template <class V>
 void run_as(const Session& session, const SddmmOptions& o)
 {
-    const Loaded<LoadedAs<V>> loaded = load_for<V>(session, session.host(), o.a);
-    const SampledProblem<V> p = make_sampled<V>(loaded.matrix.view(), o);
+    const Context host = session.host();
+    const Loaded<LoadedAs<V>> loaded = load_for<V>(session, host, o.a);
+    const SampledProblem<V> p = make_sampled<V>(host, loaded.matrix.view(), o);
     std::vector<DenseResult> results;
     for (const Context& ctx : session.contexts(o.backend)) {
         const Activity work(session.console, "multiplying");
         results.push_back(measure(ctx, p, o));
     }
     Json about_product = about(o.a, loaded.matrix.view());
-    about_product.update({{"k", o.k}, {"type", o.type}, {"repeat", o.repeat}});
+    about_product.update({{"k", o.k}, {"type", o.type}, {"scaled", o.scaled}, {"repeat", o.repeat}});
     report(session, results,
            {.heading = fmt::format("c = X Y^T at the positions of {}, {}, {}\n", o.a.name(),
                                    counted(o.k, "column", "columns"), o.type),
@@ -144,7 +146,7 @@ void add_run_sddmm(Parser& parser, CLI::App* run, SddmmOptions& o)
     verb->add_option("--repeat", o.repeat, "timed runs (10)")->check(CLI::Range(1, 1'000'000))->option_text("N");
     verb->add_flag("--verify", o.verify,
                    "compare with plain products, entry by entry; exit code 1 if a bound is broken");
-    verb->add_option("--seed", o.seed, "of X and Y")->option_text("N");
+    Parser::seed(verb, o.seed, "of X and Y");
     parser.device(verb, [&o] { return o.backend != "cpu"; });
     parser.verbose(verb);
     parser.when(verb,

@@ -18,23 +18,6 @@ namespace tulle::cli {
 namespace {
 
 template <class V>
-ProductResult<V> measure_on_team(const Session& session, const Context& like, const Factors<V>& f,
-                                 const SpgemmOptions& o)
-{
-    TeamProduct<V> t = multiply_on_team(session, like, f.first(), f.second(), options_of(o, like), o);
-    return {.backend = t.where,
-            .policy = t.policy,
-            .description = t.description,
-            .c = std::move(t.c),
-            .products = t.products,
-            .chunks = 1,
-            .first = t.first,
-            .median = t.median,
-            .refill = t.refill,
-            .peak = t.peak};
-}
-
-template <class V>
 void report(const Session& session, const SpgemmOptions& o, const Factors<V>& f,
             const std::vector<ProductResult<V>>& results, const Json& written)
 {
@@ -42,7 +25,11 @@ void report(const Session& session, const SpgemmOptions& o, const Factors<V>& f,
         Json list = Json::array();
         for (const auto& r : results) list.push_back(to_json(r));
         Json result = about(o, f);
-        result.update({{"type", o.type}, {"repeat", o.repeat}, {"results", list}});
+        result.update({{"type", o.type},
+                       {"transpose_a", o.transpose_a},
+                       {"transpose_b", o.transpose_b},
+                       {"repeat", o.repeat},
+                       {"results", list}});
         if (!written.is_null()) result["written"] = written;
         return print(session, result);
     }
@@ -73,7 +60,8 @@ void run_as(const Session& session, const SpgemmOptions& o)
     std::vector<ProductResult<V>> results;
     for (const Context& ctx : session.contexts(o.backend)) {
         const Activity work(session.console, "multiplying");
-        results.push_back(o.devices > 0 ? measure_on_team(session, ctx, f, o) : measure_product(host, ctx, f, o));
+        results.push_back(o.devices > 0 ? multiply_on_team(session, host, ctx, f, o)
+                                        : measure_product(host, ctx, f, o));
     }
     for (auto& r : results)
         if (o.verify) r.verdict = check_product(host, f, o, r.c);
@@ -106,13 +94,13 @@ void run_spgemm(const Session& session, const SpgemmOptions& options)
                         "--refill is for one device and all of C at once");
     require<UsageError>(options.chunks.empty() || options.devices == 0,
                         "--chunks are for one device, --devices for several");
-    if (!options.to.empty()) io::check_write(options.to, {.format = options.to_format});
+    if (!options.to.empty()) check_store(options.to, {.format = options.to_format});
     options.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
 }
 
 void add_spgemm_factors(Parser& parser, CLI::App* verb, SpgemmOptions& o)
 {
-    parser.matrix(verb, o.a, true, &o.b);
+    parser.matrix(verb, o.a, true, {&o.b});
     verb->add_option("B", o.b.text, "second matrix, a file or a sentence; A itself unless given");
     verb->add_flag("--transpose-a", o.transpose_a, "multiply with A transposed");
     verb->add_flag("--transpose-b", o.transpose_b, "multiply with B transposed");
@@ -157,7 +145,7 @@ void add_run_spgemm(Parser& parser, CLI::App* run, SpgemmOptions& o)
         ->check(CLI::Range(0, 1'000'000))
         ->option_text("N");
     verb->add_flag("--verify", o.verify, "compare C x with A (B x), row by row; exit code 1 if a bound is broken");
-    verb->add_option("--seed", o.seed, "of x")->option_text("N");
+    Parser::seed(verb, o.seed, "of x");
     verb->add_option("--out", o.to, "write C to a file; - is stdout")->option_text("FILE");
     parser.output(verb, o.to, o.to_format, "mtx (the default for - and pipes), mtx.gz, npz, tulle, petsc");
     parser.effective(

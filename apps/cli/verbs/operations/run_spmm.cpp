@@ -19,8 +19,9 @@ namespace {
 template <class V>
 void run_as(const Session& session, const SpmmOptions& o)
 {
-    const Loaded<LoadedAs<V>> loaded = load_for<V>(session, session.host(), o.a, o.scale != "off");
-    const DenseProblem<V> p = make_problem<V>(loaded.matrix.view(), o);
+    const Context host = session.host();
+    const Loaded<LoadedAs<V>> loaded = load_for<V>(session, host, o.a, o.scale != "off");
+    const DenseProblem<V> p = make_problem<V>(host, loaded.matrix.view(), o);
     report_zeroed(session, o.a, p);
     std::vector<DenseResult> results;
     for (const Context& ctx : session.contexts(o.backend)) {
@@ -28,7 +29,12 @@ void run_as(const Session& session, const SpmmOptions& o)
         results.push_back(o.devices > 0 ? measure_on_team(session, ctx, p, o) : measure_product(ctx, p, o));
     }
     Json about_product = about(o.a, p.a);
-    about_product.update({{"n", o.n}, {"type", o.type}, {"repeat", o.repeat}});
+    about_product.update({{"n", o.n},
+                          {"type", o.type},
+                          {"transpose", o.transpose},
+                          {"alpha", o.alpha},
+                          {"beta", o.beta},
+                          {"repeat", o.repeat}});
     report(session, results,
            {.heading = fmt::format("C = A{} B, A = {}, B with {}, {}\n", o.transpose ? "^T" : "", o.a.name(),
                                    counted(o.n, "column", "columns"), o.type),
@@ -39,18 +45,21 @@ void run_as(const Session& session, const SpmmOptions& o)
 
 }  // namespace
 
-Summary multiply_dense_matrix(const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed)
+Summary multiply_dense_matrix(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat,
+                              std::uint64_t seed)
 {
     SpmmOptions o;
     o.repeat = std::max(1, repeat);
     o.seed = seed;
     o.verify = true;
-    const DenseResult r = measure_product(ctx, make_problem<double>(a, o), o);
+    const DenseResult r = measure_product(ctx, make_problem<double>(host, a, o), o);
     return {r.backend, r.policy, check_text(r.verdict), r.median, r.bytes, r.verdict->good()};
 }
 
 void run_spmm(const Session& session, const SpmmOptions& o)
 {
+    check_scalar("--alpha", o.alpha, o.type);
+    check_scalar("--beta", o.beta, o.type);
     with_type(o.type, [&](auto v) { run_as<decltype(v)>(session, o); });
 }
 
@@ -101,15 +110,15 @@ void add_run_spmm(Parser& parser, CLI::App* run, SpmmOptions& o)
         ->check(one_of({"automatic", "rows", "columns"}))
         ->option_text("WHICH");
     verb->add_flag("--transpose", o.transpose, "multiply with the transposed matrix");
-    verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");
-    verb->add_option("--beta", o.beta, "(0)")->option_text("NUMBER");
+    Parser::scalar(verb, "--alpha", o.alpha, "(1)");
+    Parser::scalar(verb, "--beta", o.beta, "(0)");
     verb->add_option("--expected-calls", o.expected_calls, "runs to prepare for (100)")
         ->check(positive())
         ->option_text("N");
     verb->add_option("--repeat", o.repeat, "timed runs (10)")->check(CLI::Range(1, 1'000'000))->option_text("N");
     verb->add_flag("--verify", o.verify,
                    "compare some columns with plain products, entry by entry; exit code 1 if a bound is broken");
-    verb->add_option("--seed", o.seed, "of B and C")->option_text("N");
+    Parser::seed(verb, o.seed, "of B and C");
     parser.device(verb, [&o] { return o.backend != "cpu"; });
     parser.verbose(verb);
     parser.effective(

@@ -8,6 +8,7 @@
 #include "apps/cli/support/describe.hpp"
 #include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/layout.hpp"
+#include "apps/cli/support/machine.hpp"
 #include "apps/cli/support/numbers_file.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/support/whole_file.hpp"
@@ -30,7 +31,7 @@ spmv::Format format_of(const std::string& name)
 }
 
 template <class V>
-SpmvProblem<V> problem_of(const SpmvOptions& options, const CsrView<V>& a)
+SpmvProblem<V> problem_of(const Context& host, const SpmvOptions& options, const CsrView<V>& a)
 {
     SpmvProblem<V> p{.a = a,
                      .format = format_of(options.format),
@@ -40,6 +41,7 @@ SpmvProblem<V> problem_of(const SpmvOptions& options, const CsrView<V>& a)
                      .beta = static_cast<V>(options.beta),
                      .x = {},
                      .y = {}};
+    require_budget(host, offset_t{a.rows} + a.cols, sizeof(V), "x and y");
     p.x = options.x_from.empty() ? seeded_vector<V>(p.cols(), options.seed) : read_numbers<V>(options.x_from, p.cols());
     p.y = seeded_vector<V>(p.rows(), options.seed + 1);
     return p;
@@ -124,7 +126,7 @@ void run_as(const Session& session, const SpmvOptions& options)
     const std::vector<Context> places = session.contexts(options.backend);
     const Context host = session.host();
     const Loaded<V> loaded = load<V>(session, host, options.matrix);
-    SpmvProblem<V> p = problem_of<V>(options, loaded.matrix.view());
+    SpmvProblem<V> p = problem_of<V>(host, options, loaded.matrix.view());
     std::vector<SpmvResult<V>> results;
     {
         const Activity work(session.console, "multiplying");
@@ -155,7 +157,9 @@ void run_spmv(const Session& session, const SpmvOptions& options)
     require<UsageError>(options.devices == 0 || options.kernel.empty(),
                         "--policy is for one device; the members of a team choose for themselves",
                         "leave --policy or --devices out");
-    if (!options.y_to.empty()) check_writable(options.y_to);
+    check_scalar("--alpha", options.alpha, options.type);
+    check_scalar("--beta", options.beta, options.type);
+    if (!options.y_to.empty()) check_text_file(options.y_to);
     options.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
 }
 

@@ -8,7 +8,9 @@
 
 #include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/layout.hpp"
+#include "apps/cli/support/machine.hpp"
 #include "apps/cli/support/progress.hpp"
+#include "apps/cli/support/whole_file.hpp"
 #include "apps/cli/verbs/operations/measure_spmv.hpp"
 #include "apps/cli/verbs/operations/sptrsv.hpp"
 #include "base/hash.hpp"
@@ -23,14 +25,10 @@ namespace tulle::cli {
 namespace {
 
 template <class V>
-struct SolveResult {
-    std::string backend, policy, description;
-    std::vector<V> x;  // row after row
-    double plan_seconds = 0, median = 0, best = 0;
-    std::size_t plan_bytes = 0;
+struct SolveResult : Measured {
+    std::vector<V> x = {};  // row after row
     index_t levels = 0;
     offset_t entries = 0;  // of the triangle
-    std::optional<Verdict> verdict = {};
 };
 
 // op(T) on the host as a triangle whose rows can be gone through in order; row i stands for row of_op(i) of op(T).
@@ -124,7 +122,7 @@ template <class V>
 SolveResult<V> measure_solve(const Context& ctx, const CsrView<V>& on_host, const RunSptrsvOptions& o,
                              const std::vector<V>& b)
 {
-    SolveResult<V> result{.backend = ctx.name(), .policy = {}, .description = {}, .x = {}};
+    SolveResult<V> result{{.backend = ctx.name()}};
     const auto there = to_device(ctx, on_host);
     const index_t n = on_host.rows, sides = o.right_hand_sides;
     const Buffer<V> right = to_device(ctx, std::span<const V>(b));
@@ -134,7 +132,7 @@ SolveResult<V> measure_solve(const Context& ctx, const CsrView<V>& on_host, cons
     options.cache = o.cache;
     options.model = o.model;
     if (o.search > 0) options.effort = tulle::Effort::search, options.seconds = o.search;
-    double begin = trace::now();
+    const double begin = trace::now();
     const auto plan = sptrsv::Plan<V>::make(ctx, there.view(), options);
     ctx.synchronize();
     result.plan_seconds = trace::now() - begin;
@@ -145,17 +143,12 @@ SolveResult<V> measure_solve(const Context& ctx, const CsrView<V>& on_host, cons
     result.entries = plan.features().nonzeros;
     const DenseView<const V> b_view{n, sides, sides, Layout::row_major, right.data()};
     const DenseView<V> x_view{n, sides, sides, Layout::row_major, x.data()};
-    std::vector<double> seconds;
-    for (int k = 0; k < o.repeat; ++k) {
-        begin = trace::now();
+    const auto run = [&] {
         plan.solve(static_cast<V>(o.alpha), b_view, x_view);
         ctx.synchronize();
-        seconds.push_back(trace::now() - begin);
-    }
+    };
+    time_runs(o.repeat, run, result);
     plan.wait();
-    std::sort(seconds.begin(), seconds.end());
-    result.best = seconds.front();
-    result.median = seconds[seconds.size() / 2];
     const Buffer<V> back = to_host(ctx, std::span<const V>(x.span()));
     result.x.assign(back.span().begin(), back.span().end());
     return result;
@@ -191,20 +184,18 @@ void report(const Session& session, const RunSptrsvOptions& o, const CsrView<V>&
 {
     if (session.settings.json) {
         Json list = Json::array();
-        for (const auto& r : results)
-            list.push_back({{"backend", r.backend},
-                            {"policy", r.policy},
-                            {"levels", r.levels},
-                            {"plan_seconds", r.plan_seconds},
-                            {"plan_bytes", r.plan_bytes},
-                            {"seconds", {{"median", r.median}, {"best", r.best}}},
-                            {"ok", r.verdict ? Json(r.verdict->good()) : Json()}});
+        for (const auto& r : results) {
+            list.push_back(measured_json(r));
+            list.back()["levels"] = r.levels;
+        }
         Json result = about(o.triangle.matrix, a);
         result.update({{"type", o.triangle.type},
                        {"upper", o.triangle.upper},
                        {"unit_diagonal", o.triangle.unit_diagonal},
                        {"transpose", o.triangle.transpose},
+                       {"alpha", o.alpha},
                        {"right_hand_sides", o.right_hand_sides},
+                       {"repeat", o.repeat},
                        {"results", list}});
         return print(session, result);
     }
@@ -242,7 +233,9 @@ void run_as(const Session& session, const RunSptrsvOptions& o)
     const CsrView<V> a = loaded.matrix.view();
     const std::vector<Context> where =
         o.triangle.backend == "auto" ? soonest(session, o, a) : session.contexts(o.triangle.backend);
-    const std::vector<V> b = seeded_vector<V>(checked_product(a.rows, o.right_hand_sides, "right-hand sides"), o.seed);
+    const offset_t entries = checked_product(a.rows, o.right_hand_sides, "right-hand sides");
+    require_budget(host, entries, sizeof(V), "right-hand sides");
+    const std::vector<V> b = seeded_vector<V>(entries, o.seed);
     std::vector<SolveResult<V>> results;
     {
         const Activity work(session.console, "solving");
@@ -256,6 +249,8 @@ void run_as(const Session& session, const RunSptrsvOptions& o)
     report(session, o, a, results);
     require_good(results, "sptrsv", "entry ");
 }
+
+bool uses_gpu(const TriangleOptions& o) { return o.backend != "cpu" && (o.backend == "all" || why_no_cuda().empty()); }
 
 void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o, const std::vector<std::string>& backends,
                   const std::string& backend_help)
@@ -274,9 +269,9 @@ void add_triangle(Parser& parser, CLI::App* verb, TriangleOptions& o, const std:
         ->option_text("HOW");
     verb->add_option("--backend", o.backend, backend_help)->check(one_of(backends))->option_text("WHERE");
     Parser::type(verb, o.type);
-    const auto uses_gpu = [&o] { return o.backend != "cpu" && (o.backend == "all" || why_no_cuda().empty()); };
-    parser.device(verb, uses_gpu);
-    parser.effective(verb, "--accuracy", uses_gpu, "where no GPU is used");
+    const auto on_gpu = [&o] { return uses_gpu(o); };
+    parser.device(verb, on_gpu);
+    parser.effective(verb, "--accuracy", on_gpu, "where no GPU is used");
 }
 
 }  // namespace
@@ -327,6 +322,8 @@ template Loaded<double> load_triangle(const Session&, const Context&, const Tria
 
 void run_sptrsv(const Session& session, const RunSptrsvOptions& options)
 {
+    if (!options.cache.empty() && options.search > 0) check_folder(options.cache);
+    check_scalar("--alpha", options.alpha, options.triangle.type);
     options.triangle.type == "f32" ? run_as<float>(session, options) : run_as<double>(session, options);
 }
 
@@ -343,7 +340,7 @@ void add_run_sptrsv(Parser& parser, CLI::App* run, RunSptrsvOptions& o)
     verb->add_option("--rhs", o.right_hand_sides, "right-hand sides (1)")
         ->check(CLI::Range(1, 100'000))
         ->option_text("N");
-    verb->add_option("--alpha", o.alpha, "(1)")->option_text("NUMBER");
+    Parser::scalar(verb, "--alpha", o.alpha, "(1)");
     verb->add_option("--search", o.search, "try policies for so many seconds instead of predicting the best")
         ->check(positive())
         ->option_text("SECONDS");
@@ -354,7 +351,7 @@ void add_run_sptrsv(Parser& parser, CLI::App* run, RunSptrsvOptions& o)
     verb->add_option("--repeat", o.repeat, "timed runs (10)")->check(CLI::Range(1, 1'000'000))->option_text("N");
     verb->add_flag("--verify", o.verify,
                    "compare with a plain solve, entry by entry; exit code 1 if a bound is broken");
-    verb->add_option("--seed", o.seed, "of B")->option_text("N");
+    Parser::seed(verb, o.seed, "of B");
     parser.when(verb, [&o](const Session& session) { run_sptrsv(session, o); });
 }
 
@@ -380,6 +377,9 @@ void add_tune(Parser& parser, TuneSptrsvOptions& o)
     verb->add_option("--cache", o.cache, "folder that remembers the fastest, for plans made with it")
         ->option_text("FOLDER");
     verb->add_option("--show", o.show, "rows of the table (20)")->check(positive())->option_text("N");
+    for (const char* option : {"--paper", "--exhaustive"})
+        parser.effective(
+            verb, option, [&o] { return uses_gpu(o.triangle); }, "where no GPU is used");
     parser.effective(
         verb, "--show", [&parser] { return !parser.settings().json; }, "with --json, which has all of them");
     parser.when(verb, [&o](const Session& session) { tune_sptrsv(session, o); });

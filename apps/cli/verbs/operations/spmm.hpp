@@ -45,7 +45,8 @@ struct ExplainSpmmOptions {
 void explain_spmm(const Session& session, const ExplainSpmmOptions& options);
 
 // For demo: C = A B with 32 columns, timed and checked.
-Summary multiply_dense_matrix(const Context& ctx, const CsrView<double>& a, int repeat, std::uint64_t seed);
+Summary multiply_dense_matrix(const Context& host, const Context& ctx, const CsrView<double>& a, int repeat,
+                              std::uint64_t seed);
 
 // Below the verbs run and explain.
 void add_run_spmm(Parser& parser, CLI::App* run, SpmmOptions& options);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "apps/cli/support/layout.hpp"
+#include "apps/cli/support/machine.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/verbs/operations/measure_team.hpp"
 #include "tulle/context.hpp"
@@ -23,14 +24,6 @@ spgemm::TeamOptions team_options(const spgemm::Options& wish)
     options.op_b = wish.op_b;
     options.force = wish.force;
     return options;
-}
-
-// Members that each have the whole device: they are timed one after the other.
-Team alone_each(const Session& session, const Context& like, int members)
-{
-    const auto n = static_cast<std::size_t>(members);
-    return like.backend() == Backend::cpu ? Team(std::vector<Context>(n, like))
-                                          : Team::cuda(std::vector<int>(n, session.settings.device));
 }
 
 struct Slowest {
@@ -113,40 +106,54 @@ std::string text_of(const Session& session, const spgemm::TeamPlan<V>& plan, con
     return table.text(session.console) + "\n" + facts.text(session.console) + "\n" + plan.describe() + "\n";
 }
 
-}  // namespace
-
 template <class V>
-TeamProduct<V> multiply_on_team(const Session& session, const Context& like, const CsrView<V>& a, const CsrView<V>& b,
-                                const spgemm::Options& wish, const SpgemmOptions& o)
+std::string described(const spgemm::TeamPlan<V>& plan)
 {
-    const Team team = team_like(session, like, o.devices);
-    TeamProduct<V> result{.where = fmt::format("{} x {}", team.size(), team[0].name()),
-                          .policy = {},
-                          .description = {},
-                          .c = {}};
-    std::vector<double> times;
-    for (int k = 0; k <= o.repeat; ++k) {
-        const double begin = trace::now();
-        Csr<V> c = spgemm::multiply(team, a, b, team_options(wish));
-        (k == 0 ? result.first : times.emplace_back()) = trace::now() - begin;
-        if (k == 0) result.c = std::move(c);
-    }
-    std::sort(times.begin(), times.end());
-    result.median = times.empty() ? result.first : times[times.size() / 2];
-    for (int m = 0; m < team.size(); ++m) result.peak = std::max(result.peak, team[m].peak_bytes());
-    auto plan = spgemm::TeamPlan<V>::make(team, a, b, team_options(wish));
+    const partition::Traffic t = plan.traffic();
+    std::string text = plan.describe() + fmt::format("\n  moved:   {} up and {} down, by a plan and two runs",
+                                                     human_bytes(t.host_to_device), human_bytes(t.device_to_host));
+    for (const auto& p : plan.parts())
+        text += fmt::format("\n  {}: counted in {}, filled in {}", p.where, seconds_text(p.symbolic_seconds),
+                            seconds_text(p.numeric_seconds));
+    return text;
+}
+
+// A plan, which tells how large C is, and how long it takes to fill C again.
+template <class V>
+void refill_by_plan(const Context& host, const Team& team, const CsrView<V>& a, const CsrView<V>& b,
+                    const spgemm::TeamOptions& options, ProductResult<V>& result)
+{
+    double begin = trace::now();
+    auto plan = spgemm::TeamPlan<V>::make(team, a, b, options);
+    result.plan_seconds = trace::now() - begin;
+    for (const auto& p : plan.parts()) result.plan_bytes += p.bytes;
+    require_budget(host, plan.nonzeros(), sizeof(V) + sizeof(index_t), "C");
     plan.run();
-    const double begin = trace::now();
+    begin = trace::now();
     plan.run();
     result.refill = trace::now() - begin;
     result.products = plan.products();
     result.policy = plan.parts().front().policy;
-    const partition::Traffic t = plan.traffic();
-    result.description = plan.describe() + fmt::format("\n  moved:   {} up and {} down, by a plan and two runs",
-                                                       human_bytes(t.host_to_device), human_bytes(t.device_to_host));
-    for (const auto& p : plan.parts())
-        result.description += fmt::format("\n  {}: counted in {}, filled in {}", p.where,
-                                          seconds_text(p.symbolic_seconds), seconds_text(p.numeric_seconds));
+    result.description = described(plan);
+}
+
+}  // namespace
+
+template <class V>
+ProductResult<V> multiply_on_team(const Session& session, const Context& host, const Context& like, const Factors<V>& f,
+                                  const SpgemmOptions& o)
+{
+    const Team team = team_like(session, like, o.devices);
+    const spgemm::TeamOptions options = team_options(options_of(o, like));
+    ProductResult<V> result{{.backend = fmt::format("{} x {}", team.size(), team[0].name())}};
+    refill_by_plan(host, team, f.first(), f.second(), options, result);
+    for (int m = 0; m < team.size(); ++m) team[m].memory().reset_peak();
+    const auto call = [&] { return spgemm::multiply(team, f.first(), f.second(), options); };
+    const double begin = trace::now();
+    result.c = call();
+    result.first = result.median = result.best = trace::now() - begin;
+    time_runs(o.repeat, call, result);
+    for (int m = 0; m < team.size(); ++m) result.peak = std::max(result.peak, team[m].peak_bytes());
     return result;
 }
 
@@ -170,10 +177,10 @@ Json plan_on_team(const Session& session, const Context& like, const CsrView<V>&
     return to_json(plan, like.name());
 }
 
-template TeamProduct<float> multiply_on_team(const Session&, const Context&, const CsrView<float>&,
-                                             const CsrView<float>&, const spgemm::Options&, const SpgemmOptions&);
-template TeamProduct<double> multiply_on_team(const Session&, const Context&, const CsrView<double>&,
-                                              const CsrView<double>&, const spgemm::Options&, const SpgemmOptions&);
+template ProductResult<float> multiply_on_team(const Session&, const Context&, const Context&, const Factors<float>&,
+                                               const SpgemmOptions&);
+template ProductResult<double> multiply_on_team(const Session&, const Context&, const Context&, const Factors<double>&,
+                                                const SpgemmOptions&);
 template Json plan_on_team(const Session&, const Context&, const CsrView<float>&, const CsrView<float>&,
                            const spgemm::Options&, const SpgemmOptions&, const std::string&);
 template Json plan_on_team(const Session&, const Context&, const CsrView<double>&, const CsrView<double>&,

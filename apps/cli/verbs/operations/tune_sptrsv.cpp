@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 
 #include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/json.hpp"
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/progress.hpp"
+#include "apps/cli/support/whole_file.hpp"
 #include "apps/cli/verbs/operations/sptrsv.hpp"
 #include "tulle/context.hpp"
 #include "tulle/text.hpp"
@@ -23,8 +25,23 @@ template <class V>
 std::string what_is_remembered(const Context& ctx, const CsrView<V>& a, const sptrsv::Options& options)
 {
     const auto plan = sptrsv::Plan<V>::make(ctx, a, options);
-    const bool found = plan.describe().find("an earlier search") != std::string::npos;
-    return found ? sptrsv::to_text(plan.policy()) : "nothing; tulle run sptrsv --cache says why";
+    const std::string said = plan.describe(), cache = "  cache:  ";
+    if (said.find("an earlier search") != std::string::npos) return sptrsv::to_text(plan.policy());
+    const auto at = said.find(cache);
+    if (at == std::string::npos) return "nothing";
+    return "nothing; " + said.substr(at + cache.size(), said.find('\n', at) - at - cache.size());
+}
+
+Json to_json(const sptrsv::Features& features)
+{
+    constexpr std::array counts{"rows", "nonzeros", "row_longest", "level_longest", "levels"};
+    Json all;
+    for (const std::string& name : sptrsv::feature_names()) {
+        const double number = sptrsv::feature(features, name);
+        const bool is_count = std::find(counts.begin(), counts.end(), name) != counts.end();
+        all[name] = is_count ? Json(static_cast<offset_t>(number)) : Json(number);
+    }
+    return all;
 }
 
 // The same every time; whoever stops early has seen schemes of every kind.
@@ -57,7 +74,6 @@ void tune_as(const Session& session, const TuneSptrsvOptions& o)
         if (s != chosen) schemes.push_back(s);
     if (on_gpu)
         for (const sptrsv::Policy& s : of_the_paper(o)) schemes.push_back(s);
-    else if (o.paper || o.exhaustive) session.console.say("without the schemes of AG-SpTRSV, which are for GPUs");
     options.seconds = o.seconds;
     options.cache = o.cache;
     std::vector<sptrsv::Trial> trials;
@@ -75,12 +91,9 @@ void tune_as(const Session& session, const TuneSptrsvOptions& o)
                             {"levels", t.levels},
                             {"prepare_seconds", t.prepare_seconds},
                             {"solve_seconds", t.solve_seconds}});
-        Json features;
-        for (const std::string& name : sptrsv::feature_names())
-            features[name] = sptrsv::feature(planned.features(), name);
         Json result = about(o.triangle.matrix, there.view());
         result.update({{"backend", ctx.name()},
-                       {"features", features},
+                       {"features", to_json(planned.features())},
                        {"remembered", remembered},
                        {"tried", trials.size()},
                        {"of", schemes.size()},
@@ -107,6 +120,7 @@ void tune_as(const Session& session, const TuneSptrsvOptions& o)
 
 void tune_sptrsv(const Session& session, const TuneSptrsvOptions& options)
 {
+    if (!options.cache.empty()) check_folder(options.cache);
     options.triangle.type == "f32" ? tune_as<float>(session, options) : tune_as<double>(session, options);
 }
 

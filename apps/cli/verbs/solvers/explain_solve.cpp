@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/cli/support/describe.hpp"
+#include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/json.hpp"
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/progress.hpp"
@@ -140,6 +141,18 @@ void print_candidates(const Session& session, const std::string& title, const st
 }
 
 template <class V>
+void report(const Session& session, const SolveOptions& o, const CsrView<V>& a, const Context& ctx, double product,
+            const std::vector<Tried>& all)
+{
+    if (!session.settings.json)
+        return print_candidates(session, fmt::format("A x = 1, A = {}, {}\n", o.matrix.name(), ctx.name()), all);
+    Json result = about(o.matrix, a);
+    result.update({{"backend", ctx.name()}, {"type", o.type}, {"product_seconds", product}});
+    for (const Tried& t : all) result["candidates"].push_back(to_json(t));
+    print(session, result);
+}
+
+template <class V>
 void explain_as(const Session& session, const SolveOptions& o)
 {
     const Context ctx = session.contexts(o.backend).front(), host = session.host();
@@ -163,12 +176,11 @@ void explain_as(const Session& session, const SolveOptions& o)
             if (!known) all.push_back(try_candidate(ctx, a.view(), c, open, product, b, x));
         }
     }
-    if (!session.settings.json)
-        return print_candidates(session, fmt::format("A x = 1, A = {}, {}\n", o.matrix.name(), ctx.name()), all);
-    Json result = about(o.matrix, loaded.matrix.view());
-    result.update({{"backend", ctx.name()}, {"type", o.type}, {"product_seconds", product}});
-    for (const Tried& t : all) result["candidates"].push_back(to_json(t));
-    print(session, result);
+    report(session, o, loaded.matrix.view(), ctx, product, all);
+    require<CheckFailed>(
+        std::any_of(all.begin(), all.end(), [](const Tried& t) { return t.converged(); }),
+        [&] { return concat(o.matrix.text, ": no candidate converges alone"); },
+        "try a larger --tolerance, more --max-iterations or --max-seconds");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ struct Placed {
 // `to`: the file that is written in the end, if any.
 Placed place(const Session& session, const GraphSource& o, const std::string& to = {})
 {
-    if (!to.empty()) check_writable(to);
+    if (!to.empty()) check_text_file(to);
     const Context host = session.host();
     Placed p{o.backend == "cuda" ? session.cuda() : host, load<double>(session, host, o.matrix)};
     if (p.ctx.backend() == Backend::cuda) p.copy = to_device(p.ctx, p.loaded.matrix.view());

@@ -19,11 +19,13 @@
 #include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/json.hpp"
 #include "apps/cli/support/layout.hpp"
+#include "apps/cli/support/machine.hpp"
 #include "apps/cli/support/numbers_file.hpp"
 #include "apps/cli/support/progress.hpp"
 #include "apps/cli/support/store.hpp"
 #include "apps/cli/support/whole_file.hpp"
 #include "apps/cli/verbs/operations/measure_team.hpp"
+#include "io/formats.hpp"
 #include "tulle/solve.hpp"
 #include "tulle/solve_team.hpp"
 #include "tulle/text.hpp"
@@ -32,19 +34,20 @@
 namespace tulle::cli {
 namespace {
 
-bool is_matrix_market(std::string_view file)
+bool is_matrix_market(const std::string& file)
 {
-    return file.ends_with(".mtx") || file.ends_with(".mtx.gz") || file.ends_with(".mtx.xz");
+    const io::Format* format = io::find_format(file);
+    return format && format->contents == io::Contents::matrix_market;
 }
 
 // A matrix of one column.
 template <class V>
-std::vector<V> column_of(const Session& session, const Context& host, const std::string& file, index_t rows)
+std::vector<V> column_of(const Session& session, const Context& host, const Source& file, index_t rows)
 {
-    const Loaded<V> loaded = load<V>(session, host, {.text = file});
+    const Loaded<V> loaded = load<V>(session, host, file);
     const CsrView<V> m = loaded.matrix.view();
     require<FormatError>(m.rows == rows && m.cols == 1, [&] {
-        return concat(file, ": a right-hand side must be ", rows, " x 1, not ", m.rows, " x ", m.cols);
+        return concat(file.text, ": a right-hand side must be ", rows, " x 1, not ", m.rows, " x ", m.cols);
     });
     std::vector<V> b(static_cast<std::size_t>(rows), V(0));
     for (index_t i = 0; i < rows; ++i)
@@ -55,9 +58,10 @@ std::vector<V> column_of(const Session& session, const Context& host, const std:
 template <class V>
 std::vector<V> right_side(const Session& session, const Context& host, const SolveOptions& o, index_t rows)
 {
-    if (o.rhs.empty()) return std::vector<V>(static_cast<std::size_t>(rows), V(1));
-    if (is_matrix_market(o.rhs)) return column_of<V>(session, host, o.rhs, rows);
-    return read_numbers<V>(o.rhs, rows);
+    const std::string& file = o.rhs.text;
+    if (file.empty()) return std::vector<V>(static_cast<std::size_t>(rows), V(1));
+    if (io::find_format(file)) return column_of<V>(session, host, o.matrix.with_text(file), rows);
+    return read_numbers<V>(file, rows);
 }
 
 template <class V>
@@ -73,13 +77,13 @@ void write_solution(const Session& session, const Context& host, const std::stri
 
 constexpr std::string_view rigid_body = "rigid-body:";
 
-bool is_rigid_body(const SolveOptions& o) { return o.near_null_space.starts_with(rigid_body); }
+bool is_rigid_body(const SolveOptions& o) { return o.near_null_space.text.starts_with(rigid_body); }
 
 // All entries of a matrix.
 template <class V>
-Dense<V> dense_of(const Session& session, const Context& host, const std::string& text)
+Dense<V> dense_of(const Session& session, const Context& host, const Source& source)
 {
-    const Loaded<V> loaded = load<V>(session, host, {.text = text});
+    const Loaded<V> loaded = load<V>(session, host, source);
     const CsrView<V> m = loaded.matrix.view();
     auto all = Dense<V>::make(host.host(), m.rows, m.cols);
     std::fill_n(all.data.data(), all.data.size(), V(0));
@@ -92,13 +96,15 @@ Dense<V> dense_of(const Session& session, const Context& host, const std::string
 template <class V>
 Dense<V> near_null_space(const Session& session, const Context& host, const SolveOptions& o, index_t rows)
 {
-    if (o.near_null_space.empty()) return {};
-    Dense<V> vectors = dense_of<V>(session, host, o.near_null_space.substr(is_rigid_body(o) ? rigid_body.size() : 0));
+    const std::string& text = o.near_null_space.text;
+    if (text.empty()) return {};
+    Dense<V> vectors =
+        dense_of<V>(session, host, o.matrix.with_text(text.substr(is_rigid_body(o) ? rigid_body.size() : 0)));
     if (is_rigid_body(o)) vectors = amg::rigid_body_modes<V>(host, std::as_const(vectors).view());
     require<FormatError>(
         vectors.rows == rows && vectors.cols > 0,
         [&] {
-            return concat(o.near_null_space, ": the near null space has ", vectors.rows, " rows and ", vectors.cols,
+            return concat(text, ": the near null space has ", vectors.rows, " rows and ", vectors.cols,
                           " columns, but the matrix has ", rows, " rows");
         },
         "give a row for each row of the matrix, with rigid-body a row for each point");
@@ -215,7 +221,7 @@ void tell_unused(const Session& session, const SolveOptions& o, const Outcome& o
                multigrid = preconditioner.find("amg") != std::string::npos ||
                            preconditioner.find(",auto,") != std::string::npos;  // of an inner solver: perhaps
     tell("--restart", o.restart != SolveOptions{}.restart, restarts, method);
-    tell("--near-null-space", !o.near_null_space.empty(), multigrid, preconditioner);
+    tell("--near-null-space", !o.near_null_space.text.empty(), multigrid, preconditioner);
     tell("--unknowns-per-node", o.unknowns_per_node > 0, multigrid, preconditioner);
 }
 
@@ -245,6 +251,7 @@ void solve_as(const Session& session, const SolveOptions& o)
     const Context ctx = session.contexts(o.backend).front(), host = session.host();
     const Loaded<V> loaded = load<V>(session, host, o.matrix);
     const CsrView<V> a = loaded.matrix.view();
+    require_budget(host, a.rows, 2 * sizeof(V), "b and x");
     const std::vector<V> b = right_side<V>(session, host, o, a.rows);
     std::vector<V> x;
     const Outcome outcome = o.devices > 0
@@ -279,7 +286,8 @@ void solve_as(const Session& session, const SolveOptions& o)
 void solve(const Session& session, const SolveOptions& options)
 {
     if (!options.plot.empty()) picture::check_picture(options.plot);
-    if (!options.to.empty()) check_writable(options.to);
+    if (is_matrix_market(options.to)) check_store(options.to);
+    else if (!options.to.empty()) check_text_file(options.to, "name it like x.mtx, x.mtx.gz or x.txt");
     recipe_of(options);  // names are checked before a file is read
     options.type == "f32" ? solve_as<float>(session, options) : solve_as<double>(session, options);
 }

@@ -12,9 +12,9 @@ namespace tulle::cli {
 
 struct SolveOptions {
     Source matrix;
-    std::string rhs;                     // empty: ones; a Matrix Market file, or one number a line
+    Source rhs = {};                     // no text: ones; a matrix file, or one number a line
     std::string method, preconditioner;  // empty: chosen
-    std::string near_null_space;         // empty: constants; a matrix, or "rigid-body:" and coordinates
+    Source near_null_space = {};         // no text: constants; a matrix, or "rigid-body:" and coordinates
     index_t unknowns_per_node = 0;       // 0: 1, or the dimensions of the coordinates
     std::string backend = "cpu", type = "f64";
     std::string to, plot;                  // x; a picture of the residuals

@@ -49,6 +49,7 @@ constexpr int whole_calls = 3;  // of the products of matrices, which take far l
 
 DemoResult multiply_vector(const Stage& stage, const Context& ctx)
 {
+    require_budget(stage.host, offset_t{stage.a.rows} + stage.a.cols, sizeof(double), "x and y");
     SpmvProblem<double> p{.a = stage.a,
                           .x = seeded_vector<double>(stage.a.cols, stage.options.seed),
                           .y = seeded_vector<double>(stage.a.rows, stage.options.seed + 1)};
@@ -92,7 +93,7 @@ DemoResult multiply_dense(const Stage& stage, const Context& ctx)
 {
     const DemoOptions& o = stage.options;
     return shown("C = A B, 32 columns", ctx,
-                 multiply_dense_matrix(ctx, stage.a, std::min(o.repeat, whole_calls), o.seed));
+                 multiply_dense_matrix(stage.host, ctx, stage.a, std::min(o.repeat, whole_calls), o.seed));
 }
 
 // The demonstration's matrix may be singular: Poisson's equation on a cube is solved instead.
