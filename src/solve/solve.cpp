@@ -117,7 +117,7 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& 
                                                         .ctx = few,
                                                         .a = a,
                                                         .wide = std::move(wide),
-                                                        .recipe = recipe,
+                                                        .recipe = with_tolerance<V>(recipe),
                                                         .features = inspect(few, a)}});
     s->features.near_null_space = near_null_space.cols > 0;
     s->candidates = candidates(s->features, recipe);

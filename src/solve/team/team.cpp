@@ -137,8 +137,11 @@ TeamPlan<V> TeamPlan<V>::make(const Team& members, const AnyCsr<V>& given, const
     const auto a = matrix::widened<CsrView<V>>(host, given, wide);
     require(a.rows == a.cols, [&] { return concat("A must be square, not ", a.rows, " x ", a.cols); });
     check(host, a);
-    auto s = std::make_unique<State>(State{team::State<V>{
-        .ctx = host, .a = a, .wide = std::move(wide), .recipe = recipe, .features = inspect_for(host, members, a)}});
+    auto s = std::make_unique<State>(State{team::State<V>{.ctx = host,
+                                                          .a = a,
+                                                          .wide = std::move(wide),
+                                                          .recipe = with_tolerance<V>(recipe),
+                                                          .features = inspect_for(host, members, a)}});
     s->recipe.check_every = 1;
     s->candidates = candidates_for(s->features, recipe);
     s->chosen = !recipe.preconditioner;
