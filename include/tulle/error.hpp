@@ -45,7 +45,15 @@ public:
 /// A file that cannot be opened, read or written.
 class TULLE_API FileError : public Error {
 public:
-    using Error::Error;
+    /// @param what the message: a sentence.
+    /// @param hint what the user can do; may be empty.
+    /// @param code errno of the call that failed.
+    explicit FileError(const std::string& what, const std::string& hint = {}, int code = 0);
+    /// errno of the call that failed, such as ENOENT; 0 where no call of the operating system failed.
+    int code() const noexcept { return code_; }
+
+private:
+    int code_;
 };
 /// A file whose contents are wrong: "A.mtx:12: column 51 exceeds 50".
 class TULLE_API FormatError : public FileError {

@@ -101,6 +101,17 @@ Address stream_of(const Context& ctx)
 
 }  // namespace
 
+nb::object text_of(const std::string& text)
+{
+    return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+}
+
+void stop_on_interrupt()
+{
+    const nb::gil_scoped_acquire held;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 int fork_generation() { return generation.load(std::memory_order_relaxed); }
 
 Place::Place(int threads, bool deterministic, std::size_t budget)
@@ -168,6 +179,13 @@ index_t to_index(offset_t n, const char* what)
 {
     require(n >= 0 && n <= max_index,
             [&] { return concat(n, " ", what, " are more than tulle's matrices can have (", max_index, ")"); });
+    return static_cast<index_t>(n);
+}
+
+index_t to_count(offset_t n, const char* name)
+{
+    require<ValueError>(n >= 0 && n <= max_index,
+                        [&] { return concat(name, " is ", n, ", and must be in 0 … ", max_index); });
     return static_cast<index_t>(n);
 }
 

@@ -51,6 +51,13 @@ public:
     using Error::Error;
 };
 
+// Text that may have any bytes, as names of files do: those that are no UTF-8 come back through os.fsencode().
+nb::object text_of(const std::string& text);
+
+// Raises KeyboardInterrupt where the user has pressed Ctrl-C; called without Python's lock, which is taken for a
+// moment.
+void stop_on_interrupt();
+
 // Where an array begins, or a stream, as Python knows it.
 using Address = std::uintptr_t;
 inline CUstream_st* stream_at(Address a) { return reinterpret_cast<CUstream_st*>(a); }
@@ -134,6 +141,8 @@ struct Strided {
 };
 std::pair<Layout, offset_t> layout_of(const Strided& a);
 index_t to_index(offset_t n, const char* what);
+// An argument that counts something; ValueError where it is negative or no index.
+index_t to_count(offset_t n, const char* name);
 
 template <class Nd>
 auto dense_of(const Nd& a)

@@ -10,12 +10,12 @@ namespace {
 
 nb::object make_error(const char* name, const Error& e)
 {
-    nb::object error = nb::module_::import_("tulle._errors").attr(name)(e.message(), e.hint());
-    if (const auto* memory = dynamic_cast<const OutOfMemory*>(&e)) {
-        error.attr("needed") = memory->needed();
-        error.attr("available") = memory->available();
-    }
-    return error;
+    const nb::object make = nb::module_::import_("tulle._errors").attr("from_library");
+    const nb::object message = text_of(e.message());
+    if (const auto* memory = dynamic_cast<const OutOfMemory*>(&e))
+        return make(name, message, e.hint(), "needed"_a = memory->needed(), "available"_a = memory->available());
+    if (const auto* file = dynamic_cast<const FileError*>(&e)) return make(name, message, e.hint(), file->code());
+    return make(name, message, e.hint());
 }
 
 const char* name_of(const Error& e)

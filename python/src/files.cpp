@@ -19,11 +19,15 @@ namespace {
 Progress report_to(const nb::object& callback)
 {
     return [&callback](double share) {
+        stop_on_interrupt();
+        if (callback.is_none()) return;
         const nb::gil_scoped_acquire hold;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        if (!callback.is_none()) callback(share);
+        callback(share);
     };
 }
+
+// The name of a file, which may be no text.
+std::string file_of(const nb::bytes& name) { return {name.c_str(), name.size()}; }
 
 template <class V>
 nb::tuple give(Csr<V>&& a)
@@ -36,19 +40,20 @@ nb::dict to_dict(const std::string& file, const io::FileInfo& info)
 {
     nb::dict d;
     d["format"] = info.format, d["field"] = info.field, d["symmetry"] = info.symmetry, d["stored"] = info.stored,
-    d["comment"] = info.comment, d["values"] = info.values;
+    d["comment"] = text_of(info.comment), d["values"] = info.values;
     d["duplicates"] = info.duplicates.count;
     nb::list said;
-    for (const io::Warning& w : io::warnings(file, info)) said.append(w.message);
+    for (const io::Warning& w : io::warnings(file, info)) said.append(text_of(w.message));
     d["warnings"] = said;
     return d;
 }
 
 template <class V>
-nb::tuple read(Place& place, const std::string& file, const std::string& format,
+nb::tuple read(Place& place, const nb::bytes& name, const std::string& format,
                std::optional<std::uint64_t> random_values, bool real_part, bool strict, const nb::object& progress)
 {
     const Context& ctx = place.get();
+    const std::string file = file_of(name);
     io::FileInfo info;
     Csr<V> a = [&] {
         const Progress report = report_to(progress);
@@ -65,11 +70,12 @@ nb::tuple read(Place& place, const std::string& file, const std::string& format,
 }
 
 template <class V>
-void write(Place& place, const std::string& file, const Compressed& a, const std::string& comment, bool symmetric,
+void write(Place& place, const nb::bytes& name, const Compressed& a, const std::string& comment, bool symmetric,
            bool pattern, const std::string& format, const nb::object& progress)
 {
     const Context& ctx = place.get();
     const AnyCsr<V> view = a.as_rows<V>();
+    const std::string file = file_of(name);
     const Progress report = report_to(progress);
     const nb::gil_scoped_release free;
     Buffer<offset_t> wide;

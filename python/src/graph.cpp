@@ -79,7 +79,7 @@ nb::tuple hits(Place& place, const Compressed& a, double tolerance, int iteratio
 
 nb::tuple breadth_first(Place& place, const Compressed& a, offset_t source)
 {
-    const index_t from = to_index(source, "source");
+    const index_t from = to_count(source, "source");
     graph::Levels r =
         on_graph(place, a, [&](const Context& c, const auto& g) { return graph::breadth_first(c, g, from); });
     return nb::make_tuple(array_of(std::move(r.level)), array_of(std::move(r.parent)));
@@ -87,7 +87,7 @@ nb::tuple breadth_first(Place& place, const Compressed& a, offset_t source)
 
 nb::tuple shortest_paths(Place& place, const Compressed& a, offset_t source)
 {
-    const index_t from = to_index(source, "source");
+    const index_t from = to_count(source, "source");
     graph::Paths r =
         on_graph(place, a, [&](const Context& c, const auto& g) { return graph::shortest_paths(c, g, from); });
     return nb::make_tuple(array_of(std::move(r.distance)), array_of(std::move(r.parent)));
@@ -108,10 +108,11 @@ nb::tuple cluster(Place& place, const Compressed& a, double inflation, double pr
 {
     const graph::ClusterOptions options{.inflation = inflation,
                                         .prune = prune,
-                                        .select = to_index(select, "select"),
-                                        .recover = to_index(recover, "recover"),
+                                        .select = to_count(select, "select"),
+                                        .recover = to_count(recover, "recover"),
                                         .recover_share = recover_share,
-                                        .iterations = iterations};
+                                        .iterations = iterations,
+                                        .progress = [](const graph::ClusterStep&) { stop_on_interrupt(); }};
     graph::Clusters r =
         on_graph(place, a, [&](const Context& c, const auto& g) { return graph::cluster(c, g, options); });
     return nb::make_tuple(array_of(std::move(r.cluster)), r.count, r.iterations, r.converged);
@@ -148,7 +149,7 @@ nb::tuple multiply_select(Place& place, const Compressed& a, const Compressed& b
     const Context& ctx = place.get();
     const graph::Semiring over = graph::parse_semiring(semiring);
     const graph::Select selection{.threshold = threshold,
-                                  .most_per_row = to_index(most_per_row, "most_per_row"),
+                                  .most_per_row = to_count(most_per_row, "most_per_row"),
                                   .triangle = triangle_of(triangle)};
     std::optional<Csr<V>> c;
     {

@@ -17,12 +17,10 @@ public:
     SddmmPlan(Place& place, const Compressed& a, offset_t k, offset_t attended, bool scaled, const std::string& policy)
         : a_(a),
           guard_(place),
-          plan_(make(place.get(), a,
-                     {.k = to_index(k, "columns of X"),
-                      .attended = to_index(attended, "columns of V"),
-                      .scaled = scaled,
-                      .checked = false},
-                     policy))
+          plan_(make(
+              place.get(), a,
+              {.k = to_count(k, "k"), .attended = to_count(attended, "attended"), .scaled = scaled, .checked = false},
+              policy))
     {}
 
     void run(const DenseInput<V>& x, const DenseInput<V>& y, const Output<V>& c, double alpha, double beta)

@@ -31,12 +31,8 @@ nb::dict as_dict(const solve::Report& r)
     return d;
 }
 
-// Ctrl-C ends a solve where it asks; Python's lock is taken for a moment.
-void stop_on_interrupt(const solve::SolveProgress&)
-{
-    const nb::gil_scoped_acquire held;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
+// Ctrl-C ends a solve where it asks.
+void observe(const solve::SolveProgress&) { stop_on_interrupt(); }
 
 template <class V>
 class SolverPlan {
@@ -62,15 +58,14 @@ public:
         const auto to = span_of(x);
         require_apart(from, to);
         solve::Report report;
-        guard_.run([&] { report = plan_.solve(from, to, stop_on_interrupt); });
+        guard_.run([&] { report = plan_.solve(from, to, observe); });
         return as_dict(report);
     }
 
     nb::dict solve_at(Address b, Address x, offset_t size, Address stream)
     {
         solve::Report report;
-        guard_.run_on(stream,
-                      [&] { report = plan_.solve(span_at<const V>(b, size), span_at<V>(x, size), stop_on_interrupt); });
+        guard_.run_on(stream, [&] { report = plan_.solve(span_at<const V>(b, size), span_at<V>(x, size), observe); });
         return as_dict(report);
     }
 

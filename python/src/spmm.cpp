@@ -78,7 +78,7 @@ private:
     static spmm::Options options_of(const Compressed& a, bool transpose, offset_t n, bool by_column, double calls)
     {
         return {.op = transpose != a.by_column ? Op::transpose : Op::none,
-                .n = to_index(n, "columns of B"),
+                .n = to_count(n, "n"),
                 .b_layout = by_column ? Layout::col_major : Layout::row_major,
                 .expected_calls = calls,
                 .checked = false};

@@ -31,7 +31,7 @@ public:
                       .op = transpose ? Op::transpose : Op::none,
                       .unit_diagonal = unit_diagonal,
                       .other_side = ignore_other_side ? sptrsv::OtherSide::ignore : sptrsv::OtherSide::refuse,
-                      .right_hand_sides = to_index(right_hand_sides, "right-hand sides"),
+                      .right_hand_sides = to_count(right_hand_sides, "right_hand_sides"),
                       .expected_calls = calls,
                       .accuracy = accuracy_of(accuracy),
                       .checked = false},

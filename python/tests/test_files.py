@@ -1,6 +1,7 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
 """Reading, writing, generating, looking."""
+import os
 import subprocess
 import sys
 
@@ -41,6 +42,29 @@ def test_options_of_files(tmp_path):
         tulle.read(tmp_path / "bad.mtx")
     with pytest.raises(tulle.UnsupportedType):
         tulle.read(tmp_path / "s.mtx", dtype="f16")
+
+
+def test_names_of_files_may_be_bytes_and_no_text(tmp_path):
+    A = random_matrix(5, 5)
+    for name in os.fsencode(tmp_path / "a.mtx"), tmp_path / "\udcff.mtx", os.fspath(tmp_path / "\udcff.npz"):
+        tulle.write(name, A)
+        assert os.path.exists(name)
+        np.testing.assert_array_equal(tulle.read(name, progress=True).toarray(), A.toarray())
+    with pytest.raises(tulle.MissingFile, match="cannot be opened"):
+        tulle.read(tmp_path / "\udcfe.mtx")
+
+
+def test_comments_may_be_no_text(tmp_path):
+    (tmp_path / "a.mtx").write_bytes(b"%%MatrixMarket matrix coordinate real general\n% M\xfcller\n2 2 1\n1 1 5.0\n")
+    assert os.fsencode(tulle.read(tmp_path / "a.mtx", return_info=True)[1]["comment"]).strip() == b"M\xfcller"
+
+
+def test_values_that_do_not_fit(tmp_path):
+    """As the documentation of `read` says."""
+    for value, strict, error in ("1e-300", False, None), ("1e-300", True, tulle.FormatError), ("1e300", False, tulle.FormatError), ("1e300", True, tulle.FormatError):
+        (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 {value}\n")
+        with pytest.raises(error) if error else pytest.warns(UserWarning, match="became zero"):
+            tulle.read(tmp_path / "a.mtx", dtype="f32", strict=strict)
 
 
 def test_generate_and_info():
@@ -85,6 +109,11 @@ def test_spy(tmp_path):
         assert "Cairo" in str(e) or "pictures" in str(e)      # built without Cairo
         return
     tulle.spy(A, tmp_path / "a.svg")
+    with pytest.raises(tulle.FileError, match="a.svg: cannot be written") as caught:
+        tulle.spy(A, tmp_path / "no/a.svg")
+    assert "hint" not in caught.value.message and caught.value.hint
+    with pytest.raises(tulle.InvalidValue):
+        tulle.spy(A, options=("--no-such-option",))
     assert "<svg" in (tmp_path / "a.svg").read_text()
 
 
@@ -95,5 +124,5 @@ def test_report(tmp_path):
     assert (tmp_path / "a.html").read_text(encoding="utf-8") == page
     assert page.startswith("<!doctype html>") and '"name":"\\u003cb>"' in page and '"name":"B"' in page
     assert page._repr_html_().startswith("<iframe srcdoc=") and "<script" not in page._repr_html_() and "<!doctype" not in repr(page)
-    with pytest.raises(tulle.Error, match="without /"):
+    with pytest.raises(tulle.InvalidValue, match="without /"):
         tulle.report(A, name="a/b")

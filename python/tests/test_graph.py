@@ -1,6 +1,8 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
 """Graph functions against SciPy's graph routines and plain NumPy; ranks against NetworkX where it is installed."""
+import signal
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -109,6 +111,34 @@ def test_cluster():
         graph.cluster(blocks, inflation=0.5)
 
 
+def test_signals_are_seen_between_iterations_of_a_clustering():
+    A, seen = tulle.generate("rmat:11,8"), []
+
+    def see(number, frame):
+        seen.append(number)
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, see)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+        with pytest.raises(KeyboardInterrupt):
+            graph.cluster(A, inflation=1.3)        # without a look between iterations there would be one signal, at the end
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(seen) >= 4
+    assert graph.cluster(A[:50, :50]).converged
+
+
+def test_what_selections_keep():
+    """The diagonal goes with both triangles, and entries as large as the last that stays, stay."""
+    ones = sp.csr_array(np.ones((3, 3)))
+    for name, part in ("lower", np.tril), ("upper", np.triu):
+        np.testing.assert_array_equal(graph.multiply(ones, ones, triangle=name).toarray(), part(np.full((3, 3), 3.0), -1 if name == "lower" else 1))
+    assert graph.multiply(ones, ones, most_per_row=2).nnz == 9
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_multiply_under_masks_and_with_selections(dtype):
     A, B = random_matrix(30, 20, 0.2, dtype=dtype), random_matrix(20, 25, 0.2, dtype=dtype, seed=5, format="csc")
@@ -128,6 +158,28 @@ def test_multiply_under_masks_and_with_selections(dtype):
         row = np.sort(abs(whole[i]))[::-1]
         bar = max(row[1], 1)
         np.testing.assert_array_equal(most[[i]].toarray()[0], np.where(abs(whole[i]) >= bar, whole[i], 0))
+
+
+def test_masks_may_be_unsorted_and_of_any_type():
+    G = sp.csr_array(np.array([[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 0.0]]))
+    U = sp.csr_array((np.arange(1.0, 9), np.array([2, 1, 2, 0, 3, 1, 0, 2]), np.array([0, 2, 4, 7, 8])), shape=(4, 4))
+    kept, want = U.indices.copy(), graph.multiply(G, G, mask=G).toarray()
+    for mask in U, U * 1j, U.astype(np.float32), U.astype(int):
+        np.testing.assert_array_equal(graph.multiply(G, G, mask=mask).toarray(), want)
+    np.testing.assert_array_equal(U.indices, kept)
+    twice = sp.csr_array((np.ones(3), np.array([2, 1, 2]), np.array([0, 3, 3, 3, 3])), shape=(4, 4))
+    with pytest.raises(tulle.InvalidValue, match="twice"):
+        graph.multiply(G, G, mask=twice)
+
+
+def test_imaginary_parts_are_not_dropped():
+    G = sp.csr_array(np.array([[0, 1.0], [1, 0]])) * (1 + 1j)
+    calls = [graph.triangles, graph.pagerank, graph.hits, graph.components, graph.core_numbers, graph.cluster]
+    calls += [lambda A: graph.bfs(A, 0), lambda A: graph.shortest_paths(A, 0), lambda A: graph.multiply(A, A), lambda A: graph.multiply(A.real, A)]
+    calls += [lambda A: graph.pagerank(A.real, personalization=np.ones(2) * 1j)]
+    for call in calls:
+        with pytest.raises(tulle.UnsupportedType, match="complex"):
+            call(G)
 
 
 def test_multiply_over_semirings():

@@ -20,9 +20,10 @@ import scipy.sparse as sp
 from conftest import ROOT
 
 import tulle
+import tulle.graph
 from tulle import _core
 
-MODULES = ["tulle", "tulle._context", "tulle._operations", "tulle._files", "tulle._scipy", "tulle._plans", "tulle._operator"]
+MODULES = ["tulle", "tulle._context", "tulle._operations", "tulle._files", "tulle._scipy", "tulle._plans", "tulle._operator", "tulle.graph"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -47,6 +48,26 @@ def test_everything_public_is_documented():
         assert inspect.getdoc(thing), name
         if inspect.isfunction(thing):
             assert set(inspect.signature(thing).parameters) <= set(thing.__annotations__), f"{name}: parameters without a type"
+
+
+def documented(thing):
+    """Names before the colons, or on lines of their own, in the section of parameters."""
+    section = re.search(r"Parameters\n-+\n(.*?)(?:\n\n\S|\Z)", inspect.getdoc(thing), flags=re.S)
+    lines = [line for line in (section[1] if section else "").splitlines() if line and line[0] != " "]
+    return {name.strip().lstrip("*") for line in lines for name in line.partition(" : ")[0].split(",")}
+
+
+def test_every_parameter_is_documented():
+    functions = [getattr(module, name) for module in (tulle, tulle.graph) for name in module.__all__ if inspect.isfunction(getattr(module, name))]
+    assert len(functions) > 25
+    for function in functions:
+        assert set(inspect.signature(function).parameters) <= documented(function), function.__name__
+
+
+def test_methods_that_are_documented_exist():
+    A = tulle.generate("stencil5:3")
+    for name in re.findall(r'"([\w-]+)"', re.search(r"method : str.*?left out", inspect.getdoc(tulle.plan_solve), flags=re.S)[0]):
+        assert tulle.plan_solve(A, method=name).policy.startswith(name), name
 
 
 def test_the_stub_matches_the_module():

@@ -1,6 +1,8 @@
 # tulle: sparse linear algebra on CPUs and GPUs
 # SPDX-License-Identifier: BSD-3-Clause
 """Malformed arrays: an exception or a right result, never a crash and never a wrong one."""
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -225,3 +227,62 @@ def test_offsets_that_fall_below_zero_do_not_reach_scipy():
         with pytest.raises(tulle.InvalidValue, match="fall"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             call()
+
+
+CONVERTED = {
+    "sp.csc_array(np.eye(4))": (
+        ["A.indices[0] = 10**8", "A.indices[0] = -10**8", "A.indptr[1] = 10**7", "A.indptr[1] = -10**7", "A.indptr[:] = [0, 4, 10**7, 9, -1]"],
+        ["tulle.solve(A, x)", "tulle.plan_solve(A)", "tulle.info(A)", "tg.bfs(A, 0)", "tg.pagerank(A)", "tg.hits(A)", "tg.triangles(A)", "tg.components(A)", "tg.core_numbers(A)",
+         "tg.cluster(A)", "tg.shortest_paths(A, 0)", "tg.multiply(A, A)", "tg.multiply(sp.eye_array(4), sp.eye_array(4), mask=A)"]),
+    "sp.coo_array(np.eye(4))": (
+        ["A.coords[0][1] = 10**8", "A.coords[0][1] = -10**8", "A.coords[1][1] = 4", "A.data = np.ones(1)"],
+        ["tulle.spmv(A, x)", "tulle.plan_spmv(A)", "tulle.spmv(A, 1j * x)", "tulle.solve(A, x)", "tg.bfs(A, 0)"]),
+    "sp.bsr_array(np.ones((4, 4)), blocksize=(2, 2))": (
+        ["A.indptr[1] = 10**7", "A.indptr[1] = -10**7", "A.indices[0] = 10**8", "A.indices[0] = -1", "A.data = np.ones((1, 2, 2))", "A.data = np.ones((4, 3, 3))", "A.data = np.ones(4)"],
+        ["tulle.spmv(A, x)", "tulle.plan_spmv(A)", "tulle.solve_triangular(A, 1j * x)"]),
+    "sp.dia_array(np.eye(4))": (["A.offsets = np.zeros(0, int)", "A.offsets = np.arange(10**5)", "A.data = np.ones((10**6, 4))"], ["tulle.spmv(A, x)"]),
+    "sp.lil_array(np.eye(4))": (["A.rows[0] = [10**8]", "A.data[0] = [1.0] * 10**6", "A.data[0] = []", "A.rows = A.rows[:1]", "A.data = A.data[:1]"], ["tulle.spmv(A, x)"]),
+}
+
+
+@pytest.mark.parametrize("matrix", CONVERTED)
+def test_what_scipy_converts_is_looked_through_first(matrix):
+    """In a process of its own: SciPy's conversions read and write outside of malformed arrays."""
+    changes, calls = CONVERTED[matrix]
+    program = f"""
+import warnings
+import numpy as np, scipy.sparse as sp, tulle, tulle.graph as tg
+warnings.simplefilter("ignore")
+x = np.ones(4)
+for change in {changes!r}:
+    for call in {calls!r}:
+        A = {matrix}
+        exec(change)
+        try:
+            eval(call)
+        except (tulle.InvalidValue, tulle.ShapeError):
+            continue
+        raise SystemExit(f"{{change}}: {{call}} is not refused")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_superlu_is_given_triangles_alone():
+    """In a process of its own, which SuperLU ends over entries on the other side of the diagonal."""
+    program = """
+import warnings
+import numpy as np, scipy.sparse as sp, tulle
+warnings.simplefilter("ignore")
+blocks = sp.bsr_array(np.array([[3.0 + 0j, 0], [1, 3]]), blocksize=(2, 2))
+print(tulle.solve_triangular(blocks, np.array([3.0, 4.0]), transpose=True, unit_diagonal=True))
+zero = sp.csr_array((np.array([1.0 + 0j, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
+print(tulle.solve_triangular(zero, np.array([3.0, 4.0]), transpose=True, unit_diagonal=True, other_side="ignore"))
+try:
+    tulle.solve_triangular(zero, np.ones(2), transpose=True, unit_diagonal=True)
+except tulle.InvalidValue as e:
+    print(e.message)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["[-1.+0.j  4.+0.j]"] * 2 + ["row 0, column 1 (counted from 0): an entry above the diagonal of a lower triangle"]

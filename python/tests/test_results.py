@@ -209,6 +209,124 @@ def test_numbers_tulle_does_not_have_go_to_scipy(dtype):
         tulle.spmv(A, x)                                                    # said once
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_the_other_side_of_a_triangle(dtype):
+    A, b = sp.csr_array(np.array([[2, 5], [1, 4]], dtype)), np.ones(2)
+    for lower, side, want in (True, "above the diagonal of a lower", [0.5, 0.125]), (False, "below the diagonal of an upper", [-0.125, 0.25]):
+        with pytest.raises(tulle.InvalidValue, match=side):
+            tulle.solve_triangular(A, b, lower=lower)
+        np.testing.assert_allclose(tulle.solve_triangular(A, b, lower=lower, other_side="ignore"), want)
+    with pytest.raises(tulle.InvalidValue, match="other_side is"):
+        tulle.solve_triangular(A, b, other_side="junk")
+    with pytest.raises(tulle.InvalidValue):
+        tulle.solve_triangular(sp.csr_array((2, 2), dtype=dtype), b)        # singular
+    for wrong in (np.ones(3), np.ones((3, 2)), np.ones((2, 1, 1))):
+        with pytest.raises(tulle.ShapeError):
+            tulle.solve_triangular(A, wrong, other_side="ignore")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("format", ["bsr", "dia"])
+def test_blocks_of_triangles_are_filled_with_zeros(dtype, format):
+    A, b = np.array([[3, 0, 0, 0], [1, 3, 0, 0], [0, 0, 2, 0], [0, 1, 1, 2]], dtype), np.array([3.0, 4, 2, 4], dtype)
+    T = sp.bsr_array(A, blocksize=(2, 2)) if format == "bsr" else sp.dia_array(A)
+    kept = T.data.copy()
+    np.testing.assert_allclose(tulle.solve_triangular(T, b), [1, 1, 1, 1])
+    np.testing.assert_allclose(tulle.solve_triangular(T.T, b, lower=False, transpose=True), [1, 1, 1, 1])
+    if dtype != np.complex128:
+        np.testing.assert_allclose(tulle.plan_solve_triangular(T)(b), [1, 1, 1, 1])
+    np.testing.assert_array_equal(T.data, kept)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_arguments_are_kept_whoever_computes(dtype):
+    """Numbers that SciPy computes with are refused where others are, and nothing is lost on the way."""
+    A, x, X = sp.csr_array(np.array([[1, 2], [3, 4]], dtype)), np.array([1, 2], dtype), np.array([[1, 0], [2, 1]], dtype)
+    for call, v in (tulle.spmv, x), (tulle.spmm, X):
+        with pytest.raises(tulle.InvalidValue, match="beta"):
+            call(A, v, beta=2)
+        for wrong in (np.zeros((3, 2, 2), dtype), np.zeros(3, dtype)):
+            with pytest.raises(tulle.ShapeError, match="out has the shape"):
+                call(A, v, out=wrong)
+        with pytest.raises(tulle.UnsupportedType, match="cannot be written"):
+            call(A, v, out=v.tolist())
+        with pytest.raises(tulle.UnsupportedType):
+            call(A, v * 1j, out=np.zeros(v.shape))
+        with pytest.raises(tulle.ShapeError):
+            call(A, v[:1])
+        with pytest.raises(tulle.DeviceError):
+            call(A, v, context=tulle.Context("cuda"))
+        read_only = np.zeros(v.shape, dtype)
+        read_only.flags.writeable = False
+        with pytest.raises(tulle.InvalidValue, match="read-only"):
+            call(A, v, out=read_only)
+        out = np.ones(v.shape, dtype)
+        assert call(A, v, out=out, alpha=2, beta=3) is out
+        np.testing.assert_array_equal(out, 2 * (A @ v) + 3)
+        out = v.copy()
+        np.testing.assert_array_equal(call(A, out, out=out), A @ v)         # it may be the operand
+        assert call(A, v, dtype=complex).dtype == np.complex128
+    with pytest.raises(tulle.OutOfMemory):
+        tulle.spgemm(sp.csr_array(np.ones((300, 300), dtype)), sp.csr_array(np.ones((300, 300), dtype)), budget=10)
+    with pytest.raises(tulle.ShapeError):
+        tulle.spgemm(A, sp.csr_array((3, 2), dtype=dtype))
+    assert tulle.spgemm(A, A, dtype=complex).dtype == np.complex128 and tulle.solve_triangular(A, x, other_side="ignore", dtype=complex).dtype == np.complex128
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_nothing_is_rounded_unasked():
+    Ai, xi, A, x = sp.csr_array(np.array([[1, 2], [3, 4]])), np.array([1, 2]), sp.csr_array(np.array([[1.5, 0], [0, 1]])), np.ones(2)
+    for call in (lambda: tulle.spmv(Ai, xi, out=np.zeros(2, int), alpha=0.5), lambda: tulle.spmv(A, x, dtype=int), lambda: tulle.spgemm(A, A, dtype=int),
+                 lambda: tulle.spmv(A * 1j, x, dtype="f64"), lambda: tulle.spgemm(A * 1j, A, dtype="f64"), lambda: tulle.solve_triangular(A * 1j, x, dtype="f64")):
+        with pytest.raises(tulle.UnsupportedType):
+            call()
+    np.testing.assert_array_equal(tulle.spmv(Ai, xi, alpha=0.5), [2.5, 5.5])
+    with pytest.raises(tulle.ShapeError):
+        tulle.solve_triangular(A * 1j, x, out=np.zeros((2, 2), complex))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.complex128])
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_products_that_cancel_stay(dtype, format):
+    A, B = (sp.csr_array(np.array(m, dtype)).asformat(format) for m in ([[1, 1, 0], [2, 0, 1]], [[1, 0], [-1, 2], [0, 3]]))
+    C = tulle.spgemm(A, B)
+    assert C.nnz == 4 and C.dtype == dtype and C.format == format and C.has_canonical_format
+    np.testing.assert_array_equal(C.toarray(), (A @ B).toarray())
+    np.testing.assert_array_equal(tulle.spgemm(A, A, transpose_a=True).toarray(), (A.T @ A).toarray())
+    assert tulle.spgemm(A, B, transpose_a=True, transpose_b=True).shape == (3, 3)
+
+
+def test_half_precision_goes_into_out():
+    A, x = random_matrix(20, 30, dtype=np.float32), whole_numbers(30, np.float16)
+    out = np.ones(20, np.float16)
+    assert tulle.spmv(A, x, out, dtype="f16", beta=2) is out
+    np.testing.assert_array_equal(out, A @ x + 2)
+    apart = np.zeros(40, np.float16)[::2]
+    assert tulle.spmv(A, x, apart, dtype="f16") is apart
+    np.testing.assert_array_equal(apart, A @ x)
+    assert tulle.spmv(A, x, dtype="f16").shape == (20,)
+    for wrong in (np.zeros(19, np.float16), np.zeros((20, 1), np.float16)):
+        with pytest.raises(tulle.ShapeError):
+            tulle.spmv(A, x, wrong, dtype="f16")
+
+
+def test_warnings_point_at_the_caller():
+    from tulle import _arrays
+
+    A = random_matrix(5, 5, dtype=np.int64)
+    M, x = tulle.wrap(random_matrix(5, 5)), np.ones(5, np.int64)
+    for call in (lambda: tulle.spmv(A, x), lambda: tulle.spmm(A, x[:, None]), lambda: tulle.spgemm(A, A), lambda: tulle.solve_triangular(sp.eye_array(5) * 1j, x),
+                 lambda: M @ x.astype(np.longdouble)):
+        _arrays._warned.clear()
+        with pytest.warns(tulle.FallbackWarning) as caught:
+            call()
+        assert [w.filename for w in caught] == [__file__]
+
+
 def test_alpha_beta_and_out():
     A = random_matrix(20, 30)
     x, y = whole_numbers(30), whole_numbers(20, seed=7)

@@ -10,6 +10,7 @@ import scipy.sparse.linalg as spla
 from conftest import random_matrix, triangle, whole_numbers
 
 import tulle
+import tulle.graph
 
 
 @pytest.fixture
@@ -41,6 +42,75 @@ def test_operators_meet_sparse_matrices():
     both = M @ spla.aslinearoperator(S)
     np.testing.assert_array_equal(both @ x, S @ (S @ x))
     np.testing.assert_array_equal(tulle.spmv(M, x), S @ x)                  # tulle's own functions take the matrix inside
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_operators_are_taken_as_they_are_now(format):
+    """Transposed ones, and those with other values than at first, in all that takes a matrix."""
+    S = random_matrix(20, 20, format=format)
+    S.setdiag(9)
+    M, x, X = tulle.wrap(S), whole_numbers(20), whole_numbers((20, 3))
+
+    def compare(N, want):
+        for again in N, tulle.wrap(N), pickle.loads(pickle.dumps(N)):
+            for got, right in [(tulle.wrap(again) @ x, want @ x), (tulle.spmv(again, x), want @ x), (tulle.spmm(again, X), want @ X), (tulle.plan_spmv(again)(x), want @ x),
+                               (tulle.plan_spmm(again, 3)(X), want @ X), (tulle.spgemm(again, S).toarray(), (want @ S).toarray()),
+                               (tulle.spmv(again, x, transpose=True), want.T @ x), (tulle.graph.bfs(again, 0).level, tulle.graph.bfs(want, 0).level)]:
+                np.testing.assert_array_equal(got, right)
+            np.testing.assert_allclose(tulle.solve(again, x)[0], tulle.solve(want, x)[0])
+        assert tulle.info(N) == tulle.info(want.tocsr())
+
+    compare(M.T, S.T)
+    kept = tulle.wrap(M)
+    M.update_values(2 * S.data)
+    compare(M, 2 * S)
+    compare(M.T, 2 * S.T)
+    np.testing.assert_array_equal(kept @ x, S @ x)                          # an operator of its own
+    rectangle = random_matrix(20, 30, format=format)
+    np.testing.assert_array_equal(tulle.wrap(tulle.wrap(rectangle).T) @ x, rectangle.T @ x)
+
+
+def test_operators_times_sparse_matrices():
+    S, T, column, row = random_matrix(30, 20), random_matrix(20, 25, format="csc"), random_matrix(20, 1, 0.5), random_matrix(1, 30, 0.5)
+    M = tulle.wrap(S)
+    for got, want in [(M @ T, S @ T), (M.dot(T), S @ T), (M.matmat(T), S @ T), (M.T @ S, S.T @ S), (M.rmatmat(S), S.T @ S), (T.T @ M.T, T.T @ S.T), (M @ column, S @ column),
+                      (row @ M, row @ S), (M * T, S @ T)]:
+        assert sp.issparse(got)
+        np.testing.assert_array_equal(got.toarray(), want.toarray())
+    with pytest.raises(tulle.ShapeError):
+        M @ S
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_wider_vectors_are_not_rounded():
+    """Results have the type that SciPy's own operators give."""
+    S = random_matrix(20, 20, dtype=np.float32)
+    S.data += np.float32(0.1)
+    M, like = tulle.wrap(S), spla.aslinearoperator(S)
+    for dtype in (np.float32, np.float64, np.longdouble, np.complex64, np.complex128, np.int8, np.int64):
+        for x in (np.arange(20).astype(dtype) / dtype(3) if np.dtype(dtype).kind != "i" else np.arange(20, dtype=dtype), np.ones((20, 3), dtype)):
+            assert (M @ x).dtype == (M.T @ x).dtype == (like @ x).dtype
+            np.testing.assert_allclose(M @ x, like @ x, rtol=1e-5 if (like @ x).dtype in (np.float32, np.complex64) else 1e-13)
+    assert (tulle.wrap(S, dtype="f32") @ np.ones(20)).dtype == np.float32    # asked for
+    M.update_values(2 * S.data)
+    np.testing.assert_allclose(M @ np.full(20, 1 / 3), 2 * S.astype(float) @ np.full(20, 1 / 3), rtol=1e-14)
+    A = tulle.generate("stencil5:10", dtype="f32")
+    x, report = tulle.solve(A, np.ones(100), rtol=1e-12)
+    assert report and x.dtype == np.float64
+    assert tulle.solve(A, np.ones(100, np.float32), rtol=1e-4)[0].dtype == np.float32
+
+
+def test_values_of_operators_are_looked_at_at_once():
+    S, x = random_matrix(20, 20), whole_numbers(20)
+    M = tulle.wrap(S)
+    for wrong, error in (np.ones(3), tulle.ShapeError), (np.ones((S.nnz, 1)), tulle.ShapeError), (S.data * 1j, tulle.UnsupportedType):
+        with pytest.raises(error):
+            M.update_values(wrong)
+        np.testing.assert_array_equal(M @ x, S @ x)
+    N = tulle.wrap(S.tocoo())
+    with pytest.raises(tulle.PlanMismatch, match="converted from coo"):
+        N.update_values(S.data)
+    np.testing.assert_array_equal(N @ x, S @ x)
 
 
 @pytest.mark.parametrize("solver", ["cg", "gmres", "bicgstab", "minres"])
@@ -76,12 +146,15 @@ def test_products_of_scipy(format, array):
 
 def test_triangular_solves_of_scipy():
     L, b = triangle(40), whole_numbers(40)
-    want = spla.spsolve_triangular(L, b)
+    want, columns = spla.spsolve_triangular(L, b), spla.spsolve_triangular(L, np.stack([b, 2 * b], axis=1))
     before = tulle.scipy_backend.calls
     with tulle.scipy_backend():
         np.testing.assert_allclose(spla.spsolve_triangular(L, b), want)
+        many = spla.spsolve_triangular(L, np.stack([b, 2 * b], axis=1))
+        np.testing.assert_allclose(many, columns)
+        assert many.flags.f_contiguous == columns.flags.f_contiguous and many.flags.c_contiguous == columns.flags.c_contiguous
         np.testing.assert_allclose(spla.spsolve_triangular(L.T.tocsr(), b, lower=False), spla.spsolve_triangular(L.T.tocsc(), b, lower=False))
-        assert tulle.scipy_backend.calls == before + 3
+        assert tulle.scipy_backend.calls == before + 4
         with pytest.raises(np.linalg.LinAlgError):
             spla.spsolve_triangular(random_matrix(4, 4, 0.0), np.ones(4))
 

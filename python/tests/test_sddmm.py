@@ -28,6 +28,18 @@ def test_result_has_the_kind_and_the_pattern(dtype, format, array):
         assert C.indices is not A.indices and C.nnz == A.nnz
 
 
+@pytest.mark.parametrize("indices, claims", [([0, 2, 0, 1], (True, True)), ([2, 0, 0, 1], (False, False)), ([1, 1, 0, 1], (True, False)), ([0, 1, 1, 0], (False, False))])
+def test_flags_of_results_are_those_of_the_pattern(indices, claims):
+    X, Y = np.array([[1.0], [2.0]]), np.array([[1.0], [3.0], [5.0]])
+    A = sp.csr_array((np.ones(4), np.array(indices), np.array([0, 2, 4])), shape=(2, 3))
+    for M in A, sp.csr_matrix(A), A.T:
+        C = tulle.sddmm(M, X, Y) if M.shape == (2, 3) else tulle.sddmm(M, Y, X).T
+        assert (C.has_sorted_indices, C.has_canonical_format) == claims
+        want = np.zeros((2, 3))
+        np.add.at(want, ([0, 0, 1, 1], indices), (X @ Y.T)[[0, 0, 1, 1], indices])
+        assert C.toarray().tolist() == want.tolist() and C.power(2).toarray().tolist() == (want**2).tolist() and C.max() == want.max()
+
+
 def test_scaled_alpha_beta_and_out():
     A = random_matrix(25, 25, 0.2)
     X, Y = whole_numbers((25, 8)), whole_numbers((25, 8), seed=6)

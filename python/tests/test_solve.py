@@ -146,3 +146,11 @@ def test_a_signal_ends_a_solve():
     begin = time.perf_counter()
     _, report = plan(b)                              # the plan is whole
     assert report.reason == "stagnated" and interrupted < time.perf_counter() - begin
+
+
+def test_near_null_spaces_are_real():
+    A, points = tulle.generate("elasticity2d:4"), tulle.generate("coordinates:4,4").toarray()
+    with pytest.raises(tulle.UnsupportedType, match="complex"):
+        tulle.rigid_body_modes(points * 1j)
+    with pytest.raises(tulle.UnsupportedType, match="complex"):
+        tulle.plan_solve(A, preconditioner="amg", near_null_space=tulle.rigid_body_modes(points) * 1j, unknowns_per_node=2)

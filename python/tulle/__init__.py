@@ -23,7 +23,7 @@ with SpinBriefly():  # loads the OpenMP runtime, which reads the environment onc
     from . import _core
 from ._context import Context
 from ._cupy import cupy_backend
-from ._errors import (DeviceError, Error, FallbackWarning, FileError, Forked, FormatError, InvalidValue, NotBuilt, OutOfMemory, PlanMismatch, ShapeError, UnsupportedType)
+from ._errors import (DeviceError, Error, FallbackWarning, FileError, Forked, FormatError, InvalidValue, MissingFile, NotBuilt, OutOfMemory, PlanMismatch, ShapeError, UnsupportedType)
 from ._frameworks import DeviceArray, to_device
 from ._files import Report, build_info, doctor, generate, generators, info, read, report, spy, write
 from ._operations import attention, plan_sddmm, plan_solve, plan_solve_triangular, plan_spgemm, plan_spmm, plan_spmv, rigid_body_modes, sddmm, solve, solve_triangular, spgemm, spmm, spmv
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __version__: str = _core.version
 __all__ = [
-    "Context", "DeviceArray", "DeviceError", "Error", "FallbackWarning", "FileError", "Forked", "FormatError", "InvalidValue", "NotBuilt", "OutOfMemory", "Plan", "PlanMismatch", "Report",
+    "Context", "DeviceArray", "DeviceError", "Error", "FallbackWarning", "FileError", "Forked", "FormatError", "InvalidValue", "MissingFile", "NotBuilt", "OutOfMemory", "Plan", "PlanMismatch", "Report",
     "SddmmPlan", "ShapeError", "SolveReport", "SolverPlan", "SpgemmPlan", "SpmmPlan", "SpmvPlan", "TriangularPlan", "UnsupportedType", "attention", "build_info", "cupy_backend", "doctor", "generate", "generators", "info",
     "plan_sddmm", "plan_solve", "plan_solve_triangular", "plan_spgemm", "plan_spmm", "plan_spmv", "read", "report", "rigid_body_modes", "scipy_backend", "sddmm", "solve", "solve_triangular", "spgemm", "spmm", "spmv", "spy", "to_device", "wrap", "write",
 ]
@@ -49,7 +49,7 @@ def wrap(A: Any, *, shape: Any = None, dtype: Any = None, context: Context | Non
     A, shape, context
         As for `spmv`.
     dtype : optional
-        Of vectors and sums; that of A by default.
+        Of vectors and sums; by default what NumPy makes of A's and the vector's types.
 
     Returns
     -------

@@ -7,15 +7,17 @@ offsets, and also takes 32-bit offsets. What does not have that form is copied, 
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import warnings
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import numpy as np
 
 from . import _core
-from ._errors import FallbackWarning, InvalidValue, ShapeError, UnsupportedType
+from ._context import context_of
+from ._errors import Error, FallbackWarning, InvalidValue, ShapeError, UnsupportedType
 from ._frameworks import BF16, F16, F32, F64, I32, I64, NAMES, Foreign, foreign, name_of
 
 MAX_INDEX = 2**31 - 1
@@ -30,7 +32,7 @@ def dtype_of(dtype: Any) -> np.dtype:
         dtype = str(dtype).removeprefix("torch.")
     if isinstance(dtype, str) and dtype == "bfloat16":
         return BF16
-    return np.dtype(dtype)
+    return np.dtype(dtype).newbyteorder("=")
 
 
 def is_torch(x: Any) -> bool:
@@ -70,10 +72,29 @@ def integers(a: Any, name: str) -> np.ndarray:
     return a
 
 
+def require_inside(numbers: np.ndarray, limit: int, name: str) -> None:
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= limit):
+        bad = int(np.argmax((numbers < 0) | (numbers >= limit)))
+        raise InvalidValue(f"{name} {numbers[bad]} at position {bad} is outside 0 … {limit - 1}")
+
+
+@contextlib.contextmanager
+def errors_of_scipy() -> Iterator[None]:
+    """What SciPy refuses, as an error of tulle's."""
+    try:
+        yield
+    except Error:
+        raise
+    except (ValueError, IndexError, np.linalg.LinAlgError) as e:
+        raise InvalidValue(f"SciPy: {e}") from e
+    except TypeError as e:
+        raise UnsupportedType(f"SciPy: {e}") from e
+
+
 class Sparse:
     """A sparse matrix as arrays: stored by rows, or by columns."""
 
-    __slots__ = ("by_column", "shape", "indptr", "indices", "data", "notes", "back", "source", "converted")
+    __slots__ = ("by_column", "shape", "indptr", "indices", "data", "notes", "back", "source", "converted", "padded")
 
     def __init__(self, by_column: bool, shape: tuple[int, int], indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, back: Callable, source: Any) -> None:
         self.by_column, self.shape = by_column, shape
@@ -82,6 +103,7 @@ class Sparse:
         self.back = back          # (by_column, shape, indptr, indices, data) -> the caller's kind
         self.source = source
         self.converted = ""       # why the values are in another order than the caller's; empty: they are not
+        self.padded = False       # whether the caller's format stores whole blocks
 
     framework = None              # arrays go by themselves, not by their addresses
     device = -1
@@ -98,7 +120,7 @@ class Sparse:
     def in_library_form(self, dtype: np.dtype) -> "Sparse":
         """Arrays the library reads, values in `dtype`; what is copied is noted."""
         self._take_offsets()
-        self._cut()
+        self.cut()
         self._take_indices()
         self._take_values(dtype)
         return self
@@ -115,20 +137,17 @@ class Sparse:
             a = ascending_copy(a, I64)
         self.indptr = a
 
-    def _cut(self) -> None:
+    def cut(self) -> None:
         """SciPy's arrays may be longer than the matrix."""
         self.indices, self.data = integers(self.indices, "indices"), one_dimensional(self.data, "data")
         end = int(self.indptr[-1]) if self.indptr.size else 0
-        if 0 <= end < min(self.indices.size, self.data.size):
+        if 0 <= end <= min(self.indices.size, self.data.size):
             self.indices, self.data = self.indices[:end], self.data[:end]
 
     def _take_indices(self) -> None:
         a = self.indices
         if a.dtype != I32 or not ready(a):
-            limit = self.shape[0] if self.by_column else self.shape[1]
-            if a.size and (a.min() < 0 or a.max() >= limit):
-                bad = int(np.argmax((a < 0) | (a >= limit)))
-                raise InvalidValue(f"{'row' if self.by_column else 'column'} {a[bad]} at position {bad} is outside 0 … {limit - 1}")
+            require_inside(a, self.shape[0] if self.by_column else self.shape[1], "row" if self.by_column else "column")
             self.notes.append(f"indices: {a.dtype.name}{'' if ready(a) else ', ' + why_copied(a)}: copied as int32")
             a = ascending_copy(a, I32)
         self.indices = a
@@ -144,6 +163,13 @@ class Sparse:
         """The library's view; offsets and indices are looked through unless `check` is false."""
         return _core.Compressed(place, self.by_column, *self.shape, self.indptr, self.indices, self.data, bool(check))
 
+    def looked_through(self) -> "Sparse":
+        """Itself, with offsets and indices that SciPy, which trusts them, can be given; values may have any type."""
+        values = np.empty(one_dimensional(self.data, "data").size)
+        pattern = Sparse(self.by_column, self.shape, self.indptr, self.indices, values, self.back, self.source)
+        pattern.in_library_form(F64).compressed(pattern.place(context_of(None)))
+        return self
+
     def without_repeats(self) -> "Sparse":
         """A copy with sorted rows and entries at the same position added up."""
         csr = self.scipy()
@@ -154,11 +180,17 @@ class Sparse:
         s.converted = "its rows were not sorted or had repeats"
         return s
 
+    def transposed(self) -> "Sparse":
+        """The same arrays, read the other way."""
+        s = Sparse(not self.by_column, self.shape[::-1], self.indptr, self.indices, self.data, self.back, self.source)
+        s.notes, s.converted, s.padded = self.notes, self.converted, self.padded
+        return s
+
     def by_rows(self) -> "Sparse":
         """Itself, or a copy in CSR of what is stored by columns."""
         if not self.by_column:
             return self
-        csr = self.scipy().tocsr()
+        csr = self.looked_through().scipy().tocsr()
         s = Sparse(False, self.shape, csr.indptr, csr.indices, csr.data, self.back, self.source)
         s.notes = self.notes + ["csc: converted to csr"]
         s.converted = "it was converted from csc to csr"
@@ -169,7 +201,8 @@ class Sparse:
         from scipy import sparse
 
         make = sparse.csc_array if self.by_column else sparse.csr_array
-        a = make((self.data, self.indices, self.indptr), shape=self.shape)
+        with errors_of_scipy():
+            a = make((self.data, self.indices, self.indptr), shape=self.shape)
         a.has_sorted_indices = False           # looked at when it matters
         return a
 
@@ -197,11 +230,22 @@ def back_to_scipy(cls_csr: Any, cls_csc: Any) -> Callable:
     return back
 
 
-def with_order(c: Any, in_order: bool) -> Any:
-    """A result whose flags say whether its rows are sorted, where it has such flags."""
-    if not in_order and hasattr(c, "has_canonical_format"):
-        c.has_sorted_indices = c.has_canonical_format = False
+def with_order(c: Any, in_order: bool, canonical: bool) -> Any:
+    """A result whose flags say whether its rows are sorted, and that without repeats, where it has such flags."""
+    if not canonical and hasattr(c, "has_canonical_format"):
+        c.has_canonical_format, c.has_sorted_indices = False, in_order
     return c
+
+
+def without_padding(a: Sparse | Foreign) -> Sparse | Foreign:
+    """The matrix, or a copy without the zeros that fill its blocks: they are no entries of a triangle."""
+    if a.framework is not None or not a.padded:
+        return a
+    c = a.looked_through().scipy().copy()
+    c.eliminate_zeros()
+    s = Sparse(a.by_column, a.shape, c.indptr, c.indices, c.data, a.back, a.source)
+    s.notes, s.converted = a.notes + ["zeros in blocks: left out"], a.converted
+    return s
 
 
 def needs_order(a: Any) -> bool:
@@ -217,19 +261,56 @@ def back_to_arrays(arrays: bool) -> Callable:
     return back_to_scipy(sp.csr_array, sp.csc_array) if arrays else back_to_scipy(sp.csr_matrix, sp.csc_matrix)
 
 
+def require_lengths(first: Any, second: Any, names: str) -> None:
+    if len(first) != len(second):
+        raise ShapeError(f"the matrix has {len(first)} and {len(second)} {names}")
+
+
+def look_through_coo(A: Any) -> None:
+    for numbers, limit, name in (A.row, A.shape[0], "row"), (A.col, A.shape[1], "column"):
+        require_lengths(numbers, A.data, f"{name}s and values")
+        require_inside(integers(numbers, f"{name}s"), limit, name)
+
+
+def look_through_bsr(A: Any) -> None:
+    rows, cols = A.blocksize
+    Sparse(False, (A.shape[0] // rows, A.shape[1] // cols), A.indptr, A.indices, A.data[:, 0, 0], None, A).looked_through()
+
+
+def look_through_dia(A: Any) -> None:
+    require_lengths(A.offsets, A.data, "offsets and diagonals")
+
+
+def look_through_lil(A: Any) -> None:
+    require_lengths(A.rows, A.data, "rows of columns and of values")
+    for columns, values in zip(A.rows, A.data):
+        require_lengths(columns, values, "columns and values in a row")
+
+
+LOOK_THROUGH: dict[str, Callable] = {"coo": look_through_coo, "bsr": look_through_bsr, "dia": look_through_dia, "lil": look_through_lil}
+
+
+def converted_to_csr(A: Any) -> Any:
+    """By SciPy, which would read and write outside of malformed arrays."""
+    with errors_of_scipy():
+        LOOK_THROUGH.get(A.format, lambda _: None)(A)
+        return A.tocsr()
+
+
 def from_scipy(A: Any) -> Sparse:
     if A.ndim != 2:
         raise ShapeError(f"a sparse array must have two dimensions, not {A.ndim}")
     notes = []
     if A.format not in ("csr", "csc"):
         notes.append(f"{A.format}: converted to csr")
-        A_used = A.tocsr()
+        A_used = converted_to_csr(A)
     else:
         A_used = A
     back = back_to_arrays(isinstance(A, sys.modules["scipy.sparse"].sparray))
     s = Sparse(A_used.format == "csc", shape_of(A.shape), A_used.indptr, A_used.indices, A_used.data, back, A)
     s.notes = notes
     s.converted = f"it was converted from {A.format} to csr" if notes else ""
+    s.padded = A.format == "bsr"
     return s
 
 
@@ -247,7 +328,7 @@ def from_torch(A: Any) -> Sparse:
         raise UnsupportedType(f"the tensor is on {A.device}", "tulle works on the CPU and on CUDA devices: A.cpu()")
     if A.dim() != 2:
         raise ShapeError(f"a sparse tensor must have two dimensions, not {A.dim()}")
-    notes = []
+    notes, padded = [], A.layout in (torch.sparse_bsr, torch.sparse_bsc)
     if A.layout not in (torch.sparse_csr, torch.sparse_csc):
         notes.append(f"{A.layout}: converted to CSR")
         A = A.to_sparse_csr()
@@ -256,6 +337,7 @@ def from_torch(A: Any) -> Sparse:
     s = Sparse(by_column, shape_of(A.shape), indptr.numpy(), indices.numpy(), A.values().detach().numpy(), back_to_torch, A)
     s.notes = notes
     s.converted = "it was converted to CSR" if notes else ""
+    s.padded = padded
     return s
 
 
@@ -274,7 +356,14 @@ def from_arrays(A: Any, shape: Any) -> Sparse:
 
 
 def sparse(A: Any, shape: Any = None) -> Sparse | Foreign:
-    """A sparse matrix of any kind there is."""
+    """A sparse matrix of any kind there is; where the kind has a shape, `shape` must be the same."""
+    a = known_kind(A, shape)
+    if shape is not None and shape_of(shape) != tuple(a.shape):
+        raise ShapeError("shape= says {} x {}, but A is {} x {}".format(*shape_of(shape), *a.shape), "leave it out: it is for (indptr, indices, data)")
+    return a
+
+
+def known_kind(A: Any, shape: Any) -> Sparse | Foreign:
     if type(A) is Foreign:
         return A
     by_address = foreign(A, shape) if type(A) in (tuple, list) or "torch" in sys.modules or "cupyx.scipy.sparse" in sys.modules else None
@@ -289,8 +378,8 @@ def sparse(A: Any, shape: Any = None) -> Sparse | Foreign:
         return from_scipy(A)
     if is_torch(A):
         return from_torch(A)
-    if hasattr(A, "_tulle_matrix"):
-        return sparse(A._tulle_matrix)
+    if hasattr(A, "_tulle_sparse"):
+        return A._tulle_sparse()
     hint = "tulle works on sparse matrices: scipy.sparse.csr_array(A) makes one" if isinstance(A, np.ndarray) else "a SciPy sparse array, a sparse tensor of torch, or (indptr, indices, data) with shape="
     raise UnsupportedType(f"{type(A).__name__} is no sparse matrix that tulle knows", hint)
 
@@ -332,6 +421,18 @@ def give_back(a: np.ndarray, as_torch: bool) -> Any:
 # ---- which numbers
 
 
+def require_real(dtype: np.dtype, name: str) -> None:
+    if dtype.kind == "c":
+        raise UnsupportedType(f"{name} has complex numbers, of which the imaginary part would be lost", "give the real part (.real), or the magnitude (abs)")
+
+
+def real_array(x: Any, name: str, dtype: np.dtype = F64) -> np.ndarray:
+    """Contiguous, in a type; complex numbers are refused."""
+    a = np.asarray(x)
+    require_real(a.dtype, name)
+    return np.ascontiguousarray(a, dtype)
+
+
 def common_dtype(*dtypes: np.dtype) -> np.dtype:
     if BF16 in dtypes:
         others = [d for d in dtypes if d != BF16]
@@ -340,6 +441,14 @@ def common_dtype(*dtypes: np.dtype) -> np.dtype:
 
 
 _warned: set[str] = set()
+
+
+def level_of_caller() -> int:
+    """The stacklevel with which the function that asks warns of the code that called this package, also through SciPy's LinearOperator."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (__package__, "scipy"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def fall_back(operation: str, dtype: np.dtype, strict: bool, who: str = "SciPy") -> None:
@@ -351,4 +460,4 @@ def fall_back(operation: str, dtype: np.dtype, strict: bool, who: str = "SciPy")
         raise UnsupportedType(what, f"convert to float64 or float32, or leave strict=True out: {who} does it then")
     if what not in _warned:
         _warned.add(what)
-        warnings.warn(f"{what}: {who} does it", FallbackWarning, stacklevel=4)
+        warnings.warn(f"{what}: {who} does it", FallbackWarning, stacklevel=level_of_caller())

@@ -3,8 +3,11 @@
 """Where work is done, with how much memory, and how repeatable."""
 from __future__ import annotations
 
+import math
+
 from . import _core
-from ._errors import DeviceError, InvalidValue
+from ._arguments import flag, number, whole
+from ._errors import DeviceError, InvalidValue, UnsupportedType
 
 
 def to_bytes(budget: int | str | None) -> int:
@@ -13,8 +16,8 @@ def to_bytes(budget: int | str | None) -> int:
         return _core.unlimited
     if isinstance(budget, str):
         return _core.parse_bytes(budget)
-    if budget < 0:
-        raise InvalidValue(f"a budget of {budget} bytes cannot be kept")
+    if not 0 <= number(budget, "budget") < math.inf:
+        raise InvalidValue(f"a budget of {budget} bytes cannot be kept", "None is no limit")
     return min(int(budget), _core.unlimited)
 
 
@@ -43,6 +46,9 @@ class Context:
 
     def __init__(self, device: str = "cpu", threads: int = 0, deterministic: bool = False, budget: int | str | None = None) -> None:
         held = to_bytes(budget)
+        deterministic, threads = flag(deterministic, "deterministic"), whole(-2**31, 2**31 - 1)(threads, "threads")
+        if not isinstance(device, str):
+            raise UnsupportedType(f"device is 'cpu', 'cuda' or 'cuda:0', not {device!r}")
         kind, _, number = device.partition(":")
         if kind not in ("cpu", "cuda") or number and not (kind == "cuda" and number.isdigit()):
             raise InvalidValue(f"device is 'cpu', 'cuda' or 'cuda:0', not {device!r}")
@@ -90,6 +96,8 @@ _defaults: dict[int, Context] = {}               # by the threads of the CPU; 0:
 
 def context_of(context: Context | None, budget: int | str | None = None, device: int = -1) -> Context:
     """The caller's context, or the usual one for arrays on the CPU (-1) or a GPU; with a budget of its own where one is asked for."""
+    if not (context is None or isinstance(context, Context)):
+        raise UnsupportedType(f"context is a tulle.Context, not {context!r}", f"tulle.Context({context!r})" if isinstance(context, str) else "")
     if budget is not None:
         name, threads, deterministic, _ = (context or context_of(None, device=device))._settings
         return Context(name, threads, deterministic, budget)

@@ -15,9 +15,10 @@ from typing import Any, Callable, Iterator
 import numpy as np
 
 from . import _core
+from ._arguments import checked
 from ._arrays import F32, F64, NAMES, Sparse, back_to_arrays, dtype_of, on_host, sparse
 from ._context import Context, context_of
-from ._errors import Error, NotBuilt, UnsupportedType
+from ._errors import Error, FileError, InvalidValue, NotBuilt, OutOfMemory, UnsupportedType
 
 __all__ = ["read", "write", "generate", "generators", "info", "spy", "report", "Report", "doctor", "build_info"]
 
@@ -41,6 +42,27 @@ def _told(progress: Progress | None, what: str) -> Iterator[Callable[[float], An
         yield lambda share: bar.update(100 * share - bar.n)
 
 
+def _name_of(file: str | bytes | os.PathLike) -> bytes:
+    """The name of a file as the operating system has it."""
+    try:
+        name = os.fsencode(file)
+    except TypeError:
+        raise UnsupportedType(f"a file is named by a text, bytes or a path, not by {file!r}") from None
+    if b"\0" in name:
+        raise InvalidValue(f"the name of a file has no null byte, but this one: {file!r}")
+    return name
+
+
+@contextlib.contextmanager
+def _naming(file: str | bytes | os.PathLike) -> Iterator[None]:
+    """Errors of the operating system have the name of the file, as Python's own."""
+    try:
+        yield
+    except FileError as error:
+        error.filename = os.fspath(file)
+        raise
+
+
 def _number(dtype: Any) -> str:
     t = dtype_of(dtype)
     if t not in (F32, F64):
@@ -58,77 +80,90 @@ def _by_rows(A: Any, shape: Any) -> Sparse:
     t = a.data.dtype.newbyteorder("=")
     if t.kind == "c":
         raise UnsupportedType("complex matrices cannot be looked at or written", "take A.real")
-    if a.by_column:
-        s = a.scipy()
-        s.check_format(full_check=True)
-        csr = s.tocsr()
-        a = Sparse(False, a.shape, csr.indptr, csr.indices, csr.data, a.back, A)
-    return a.in_library_form(F32 if t == F32 else F64)
+    return a.by_rows().in_library_form(F32 if t == F32 else F64)
 
 
-def read(file: str | os.PathLike, *, dtype: Any = "f64", format: str = "", random_values: int | None = None, real_part: bool = False, strict: bool = False,
+def read(file: str | bytes | os.PathLike, *, dtype: Any = "f64", format: str = "", random_values: int | None = None, real_part: bool = False, strict: bool = False,
          progress: Progress | None = None, return_info: bool = False, context: Context | None = None) -> Any:
     """Reads a matrix: Matrix Market, SuiteSparse archives, SciPy's .npz, .smtx, .petsc, .tulle; .gz and .xz directly.
 
     Parameters
     ----------
     file : path
-        The format follows from the name, or from `format`.
+        The format follows from the name.
     dtype : {"f64", "f32"}
         Of the values.
+    format : str
+        Such as "mtx", where the name does not tell.
     random_values : int, optional
         A seed: values of a file without values are random; otherwise they are 1.
     real_part : bool
         Take the real part of a complex file instead of refusing it.
     strict : bool
-        `FormatError` where values do not fit their type, instead of a warning.
+        `FormatError` instead of a warning where values change: become zero, integers that are rounded, duplicates that are added up. A value too large for its type is a
+        `FormatError` in any case.
     progress : callable or bool, optional
         Called with 0 … 1 now and then; True shows a bar where tqdm is installed. Ctrl-C works while a file is read.
     return_info : bool
         Also return what the file said of itself.
+    context : Context, optional
+        Where and how.
 
     Returns
     -------
     scipy.sparse.csr_array, or (csr_array, dict)
     """
-    ctx = context_of(context)
+    given = checked(format=format, random_values=random_values, real_part=real_part, strict=strict)
+    ctx, name = context_of(context), _name_of(file)
     load = getattr(_core, f"read_{_number(dtype)}")
-    with _told(progress, f"read {os.path.basename(file)}") as report:
-        (rows, cols, arrays), said = load(ctx._place(-1, 0), os.fspath(file), format, random_values, real_part, strict, report)
+    with _naming(file), _told(progress, f"read {os.path.basename(os.fsdecode(name))}") as report:
+        (rows, cols, arrays), said = load(ctx._place(-1, 0), name, progress=report, **given)
     for sentence in said["warnings"]:
         warnings.warn(sentence, stacklevel=2)
     A = _csr_array(rows, cols, arrays)
     return (A, said) if return_info else A
 
 
-def write(file: str | os.PathLike, A: Any, *, shape: Any = None, comment: str = "", symmetric: bool = False, pattern: bool = False, format: str = "",
+def write(file: str | bytes | os.PathLike, A: Any, *, shape: Any = None, comment: str = "", symmetric: bool = False, pattern: bool = False, format: str = "",
           progress: Progress | None = None, context: Context | None = None) -> None:
     """Writes a matrix as Matrix Market, SciPy's .npz, .petsc or .tulle; a write that fails leaves no half file behind.
 
     Parameters
     ----------
     file : path
-        The format follows from the name, or from `format`.
+        The format follows from the name.
     A, shape
         As for `spmv`.
     comment : str
         For formats that have comments.
+    format : str
+        Such as "mtx", where the name does not tell.
     symmetric : bool
         Matrix Market: write the lower triangle of a symmetric matrix (checked).
     pattern : bool
         Matrix Market: leave the values out.
-    progress
+    progress, context
         As for `read`.
     """
-    ctx = context_of(context)
+    given = checked(comment=comment, symmetric=symmetric, pattern=pattern, format=format)
+    ctx, name = context_of(context), _name_of(file)
     a = _by_rows(A, shape)
     save = getattr(_core, f"write_{NAMES[a.data.dtype]}")
-    with _told(progress, f"write {os.path.basename(file)}") as report:
-        save(ctx._place(-1, 0), os.fspath(file), a.compressed(ctx._place(-1, 0)), comment, symmetric, pattern, format, report)
+    with _naming(file), _told(progress, f"write {os.path.basename(os.fsdecode(name))}") as report:
+        save(ctx._place(-1, 0), name, a.compressed(ctx._place(-1, 0)), progress=report, **given)
 
 
 def generate(sentence: str, *, dtype: Any = "f64", progress: Progress | None = None, context: Context | None = None) -> Any:
     """A matrix made from a sentence, the same on every machine: "stencil7:100", "rmat:18,16,seed=7", "twin:cant". `generators` lists the kinds.
+
+    Parameters
+    ----------
+    sentence : str
+        The kind, its sizes and its options.
+    dtype : {"f64", "f32"}
+        Of the values.
+    progress, context
+        As for `read`.
 
     Returns
     -------
@@ -140,6 +175,7 @@ def generate(sentence: str, *, dtype: Any = "f64", progress: Progress | None = N
     >>> tulle.generate("stencil5:10").shape
     (100, 100)
     """
+    checked(sentence=sentence)
     ctx = context_of(context)
     with _told(progress, sentence) as report:
         return _csr_array(*getattr(_core, f"generate_{_number(dtype)}")(ctx._place(-1, 0), sentence, report))
@@ -152,6 +188,13 @@ def generators() -> list[tuple[str, str, str, str]]:
 
 def info(A: Any, *, shape: Any = None, context: Context | None = None) -> dict[str, Any]:
     """What a matrix is like: row lengths, bandwidth, symmetry, dependency levels, products of A times A.
+
+    Parameters
+    ----------
+    A, shape
+        As for `spmv`.
+    context : Context, optional
+        Where and how.
 
     Examples
     --------
@@ -172,6 +215,9 @@ def cli_program() -> str:
     return str(program)
 
 
+_BY_EXIT_CODE = {2: InvalidValue, 3: FileError, 4: OutOfMemory, 5: NotBuilt}
+
+
 def _run_on(A: Any, shape: Any, verb: str, words: list[str], name: str = "matrix") -> None:
     """Runs a command of the command line tool on a matrix."""
     program = cli_program()
@@ -180,7 +226,8 @@ def _run_on(A: Any, shape: Any, verb: str, words: list[str], name: str = "matrix
         write(matrix, A, shape=shape)
         done = subprocess.run([program, verb, matrix, "--quiet", *words], capture_output=True, text=True)
         if done.returncode:
-            raise Error(done.stderr.strip() or f"tulle {verb} ended with {done.returncode}")
+            message, _, hint = done.stderr.strip().removeprefix("tulle: ").partition("\n  hint: ")
+            raise _BY_EXIT_CODE.get(done.returncode, Error)(message or f"tulle {verb} ended with {done.returncode}", hint)
 
 
 class Picture(bytes):
@@ -200,11 +247,15 @@ def spy(A: Any, file: str | os.PathLike | None = None, *, shape: Any = None, opt
 
     Parameters
     ----------
+    A, shape
+        As for `spmv`.
     file : path, optional
         .png, .svg or .pdf; without it a PNG is returned, as bytes.
     options : tuple of str
         Further options of `tulle spy`.
     """
+    if isinstance(options, (str, bytes)):
+        raise UnsupportedType(f"options are several texts, not {options!r}", f"options=({options!r},)")
     with tempfile.TemporaryDirectory() as folder:
         picture = os.fspath(file) if file else os.path.join(folder, "picture.png")
         _run_on(A, shape, "spy", ["-o", picture, *options])
@@ -228,7 +279,7 @@ def report(A: Any, file: str | os.PathLike | None = None, *, B: Any = None, run:
 
     Parameters
     ----------
-    A : matrix
+    A, shape
         As for `spmv`.
     file : path, optional
         Where to write the page.
@@ -245,7 +296,7 @@ def report(A: Any, file: str | os.PathLike | None = None, *, B: Any = None, run:
         A str with the page.
     """
     if "/" in name:
-        raise Error(f"a name without / is needed, not {name!r}")
+        raise InvalidValue(f"a name without / is needed, not {name!r}")
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder) / "report.html"
         words = ["-o", str(page), *(["--run"] if run else [])]

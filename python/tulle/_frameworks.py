@@ -27,7 +27,7 @@ FLOATS = (F16, BF16, F32, F64)
 
 
 def name_of(dtype: np.dtype) -> str:
-    return "bfloat16" if dtype == BF16 else dtype.name
+    return "bfloat16" if dtype == BF16 else dtype.name if dtype.isnative else f"{dtype.name} of foreign byte order"
 
 
 def where(device: int) -> str:
@@ -428,6 +428,11 @@ def operand_at(x: Any, dtype: np.dtype, ndim: tuple[int, ...], device: int, name
     return f, a if has_lines(f.shape(a), f.strides(a)) else f.contiguous(a)
 
 
+def require_out(out: Any, beta: float) -> None:
+    if out is None and beta != 0:
+        raise InvalidValue("beta scales what is in out, but there is no out", "give out=, or leave beta out")
+
+
 class ResultAt:
     """Where a result goes: a new array of the framework, or the caller's."""
 
@@ -435,9 +440,8 @@ class ResultAt:
 
     def __init__(self, framework: Any, out: Any, shape: tuple[int, ...], dtype: np.dtype, beta: float, device: int) -> None:
         self.framework, self.out = framework, out
+        require_out(out, beta)
         if out is None:
-            if beta != 0:
-                raise InvalidValue("beta scales what is in out, but there is no out", "give out=, or leave beta out")
             self.array = framework.empty(shape, dtype, device)
             return
         found = adopt(out)

@@ -9,48 +9,18 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import Sparse, common_dtype, dense, dtype_of, fall_back, give_back, needs_order, sparse, with_order
+from ._arguments import flag, look, number
+from ._arrays import common_dtype, dense, dtype_of, fall_back, needs_order, real_array, sparse, with_order
 from ._context import Context, context_of
 from ._errors import Error, InvalidValue, ShapeError, UnsupportedType
-from ._frameworks import BF16, F16, F32, F64, I32, NAMES, Foreign, ResultAt, adopt, operand_at
+from ._fallback import once_dtype, scipy_product, scipy_solve, scipy_spgemm, times
+from ._frameworks import BF16, F16, F32, F64, I32, NAMES, Foreign, ResultAt, adopt, operand_at, require_out
 from ._patterns import bind, bound_to, forget, keep_plan, recall, remember
 from ._plans import Recycled, Result, SddmmPlan, SolveReport, SolverPlan, SpgemmPlan, SpmmPlan, SpmvPlan, TriangularPlan, contiguous, op_shape, operand, stored_dtype, with_lines
 
 __all__ = ["spmv", "spmm", "spgemm", "solve_triangular", "sddmm", "attention", "plan_spmv", "plan_spmm", "plan_sddmm", "plan_spgemm", "plan_solve_triangular", "rigid_body_modes"]
 
 _ndarray = np.ndarray
-
-
-def with_scipy(a: Sparse, transpose: bool) -> Any:
-    """A as SciPy's, looked through first: SciPy itself trusts indices."""
-    begin = np.asarray(a.indptr)
-    if begin.size and (begin[0] != 0 or (begin[1:] < begin[:-1]).any()):
-        raise InvalidValue("the offsets in indptr do not begin at 0 or fall")      # SciPy does not look where the last one is not above 0
-    s = a.scipy()
-    s.check_format(full_check=True)
-    return s.T if transpose else s
-
-
-def once_dtype(wanted: Any, *given: np.dtype) -> np.dtype:
-    return dtype_of(wanted) if wanted is not None else common_dtype(*given)
-
-
-def times(alpha: float, y: Any) -> Any:
-    """alpha y; zeros for alpha = 0, whatever y holds, as in the BLAS."""
-    y = alpha * y
-    if alpha == 0:
-        y[...] = 0
-    return y
-
-
-def scipy_product(a: Sparse, transpose: bool, x: np.ndarray, out: Any, alpha: float, beta: float, as_torch: bool) -> Any:
-    y = with_scipy(a, transpose) @ x
-    y = y if alpha == 1 else times(alpha, y)
-    if out is None:
-        return give_back(y, as_torch)
-    target, _ = dense(out, "out")
-    target[...] = y if beta == 0 else y + beta * target
-    return out
 
 
 # By the types of A and x; y has that of x.
@@ -113,6 +83,8 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     >>> tulle.spmv(A, np.array([1.0, 2.0, 3.0]))
     array([ 2.,  4., 10.])
     """
+    if check is not True:
+        check = look(check, "check")
     if type(x) is _ndarray and out is None and not transpose and beta == 0.0 and dtype is None:
         y = multiply_rows(A, x, alpha, context)
         if y is not None:
@@ -122,6 +94,7 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
         y = bound.multiply(A, x, out, alpha, beta)
         if y is not None:
             return y
+    transpose = flag(transpose, "transpose")
     a = sparse(A, shape)
     if a.framework is not None:
         if check == "always":
@@ -132,10 +105,14 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
         raise ShapeError(f"x has {x_array.ndim} dimensions, not 1", "spmm multiplies with dense matrices")
     t = once_dtype(dtype, a.dtype, x_array.dtype)
     if t == F16:
-        return spmm(A, x_array[:, None], None if out is None else out[:, None], shape=shape, transpose=transpose, alpha=alpha, beta=beta, dtype=dtype, context=context)[:, 0]
+        y = Result(out, (op_shape(a.shape, transpose)[0],), t, beta, (x_array,), as_torch)
+        spmm(A, x_array[:, None], y.array[:, None], shape=shape, transpose=transpose, alpha=alpha, beta=beta, dtype=dtype, check=check, strict=strict, context=context)
+        return y.give()
     if t not in (F32, F64):
         fall_back("SpMV", t, strict)
-        return scipy_product(a, transpose, x_array, out, alpha, beta, as_torch)
+        a.place(context_of(context))             # refuses a context of a GPU
+        return scipy_product(a, transpose, x_array, out, alpha, beta, t, as_torch)
+    alpha, beta = number(alpha, "alpha"), number(beta, "beta")
     mixed = t == F64 and a.dtype == F32
     a.in_library_form(F32 if mixed else t)
     place = a.place(context_of(context))
@@ -163,6 +140,7 @@ def dtype_at(wanted: Any, a: Foreign, *operands: Any) -> np.dtype:
 
 def framework_product(a: Foreign, transpose: bool, x: Any, out: Any, alpha: float, beta: float) -> Any:
     """What tulle has no numbers for, by the framework of the matrix."""
+    require_out(out, beta)
     if a.tuple:
         raise UnsupportedType("tulle has no such numbers, and (indptr, indices, data) belong to no framework that could multiply", "give a sparse matrix, or other numbers")
     y = times(alpha, (a.source.T if transpose else a.source) @ x)
@@ -175,7 +153,8 @@ def framework_product(a: Foreign, transpose: bool, x: Any, out: Any, alpha: floa
 def spmv_at(A: Any, a: Foreign, x: Any, out: Any, transpose: bool, alpha: float, beta: float, dtype: Any, check: bool, strict: bool, context: Context | None) -> Any:
     t = dtype_at(dtype, a, x)
     if t in (F16, BF16):
-        return spmm(a.source, x[:, None], None if out is None else out[:, None], shape=a.shape, transpose=transpose, alpha=alpha, beta=beta, dtype=t, context=context)[:, 0]
+        y = spmm(a.source, x[:, None], None if out is None else out[:, None], shape=a.shape, transpose=transpose, alpha=alpha, beta=beta, dtype=t, check=check, strict=strict, context=context)
+        return y[:, 0] if out is None else out
     if t not in (F32, F64):
         fall_back("SpMV", t, strict, a.framework.name)
         return framework_product(a, transpose, x, out, alpha, beta)
@@ -233,9 +212,22 @@ _recent_results = RecentResults()
 
 def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool = False, alpha: float = 1.0, beta: float = 0.0, dtype: Any = None, check: bool = True,
          strict: bool = False, context: Context | None = None) -> Any:
-    """C = alpha op(A) B + beta C with dense B and C, once. Parameters as for `spmv`; also in float16, with sums in float32.
+    """C = alpha op(A) B + beta C with dense B and C, once; also in float16, with sums in float32.
 
     Wider values are rounded to float16 with a power of two for each row that needs it, as `plan_spmm` does by default.
+
+    Parameters
+    ----------
+    B : array_like
+        As many rows as op(A) has columns; any number of columns.
+    out : array, optional
+        Where the result goes; needed for `beta`.
+    A, shape, transpose, alpha, beta, dtype, check, strict, context
+        As for `spmv`.
+
+    Returns
+    -------
+    array of B's kind, or out
 
     Examples
     --------
@@ -250,6 +242,7 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
         C = bound.multiply_dense(A, B, out, alpha, beta)
         if C is not None:
             return C
+    transpose, check = flag(transpose, "transpose"), look(check, "check")
     a = sparse(A, shape)
     if a.framework is not None:
         if check == "always":
@@ -267,7 +260,9 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     t = once_dtype(dtype, a.dtype, b_array.dtype)
     if t not in (F16, F32, F64):
         fall_back("SpMM", t, strict)
-        return scipy_product(a, transpose, b_array, out, alpha, beta, as_torch)
+        a.place(context_of(context))
+        return scipy_product(a, transpose, b_array, out, alpha, beta, t, as_torch)
+    alpha, beta = number(alpha, "alpha"), number(beta, "beta")
     a.in_library_form(stored_dtype(a.dtype, t, "auto"))
     place = a.place(context_of(context))
     from_b, _ = operand(b_array, t, (2,), "B")
@@ -325,6 +320,8 @@ def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpos
     array([[1., 8.],
            [0., 9.]])
     """
+    transpose_a, transpose_b, sorted = flag(transpose_a, "transpose_a"), flag(transpose_b, "transpose_b"), flag(sorted, "sorted")
+    check = look(check, "check")
     a = sparse(A, shape_a)
     b = a if B is A and shape_b == shape_a else sparse(B, shape_b)      # a square is looked through once
     if (a.framework is None) != (b.framework is None) or a.device != b.device:
@@ -334,14 +331,12 @@ def spgemm(A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpos
         return spgemm_at(a, b, transpose_a, transpose_b, t, budget, check, strict, context)
     if t not in (F32, F64):
         fall_back("SpGEMM", t, strict)
-        c = (with_scipy(a, transpose_a) @ with_scipy(b, transpose_b)).asformat("csc" if a.by_column else "csr")
-        c.sum_duplicates()
-        return a.back(a.by_column, c.shape, c.indptr, c.indices, c.data)
+        return scipy_spgemm(a, b, transpose_a, transpose_b, t, a.place(context_of(context, budget)))
     place = a.place(context_of(context, budget))
     first, second = compressed_pair(a, b, t, place, check)
     c_shape = (op_shape(a.shape, transpose_a)[0], op_shape(b.shape, transpose_b)[1])
     *arrays, in_order = getattr(_core, f"spgemm_{NAMES[t]}")(place, first, transpose_a, second, transpose_b, a.by_column, sorted or needs_order(a))
-    return with_order(a.back(a.by_column, c_shape, *arrays), in_order)
+    return with_order(a.back(a.by_column, c_shape, *arrays), in_order, in_order)
 
 
 def compressed_pair(a: Any, b: Any, t: np.dtype, place: Any, check: bool) -> tuple[Any, Any]:
@@ -393,11 +388,11 @@ def sddmm(A: Any, X: Any, Y: Any, *, scaled: bool = False, alpha: float = 1.0, s
     plan = SddmmPlan(A, columns_of(X), scaled=scaled, shape=shape, dtype=t, context=context)
     values = plan(X, Y, alpha=alpha)
     if a.framework is not None:
-        return a.back(a.by_column, a.shape, a.framework.astype(a.indptr, np.dtype(np.int64)), a.indices, values)
+        return with_order(a.back(a.by_column, a.shape, a.framework.astype(a.indptr, np.dtype(np.int64)), a.indices, values), *plan._order)
     values = dense(values, "values")[0]
     if t == F16 and not isinstance(A, (tuple, list)):
         values = values.astype(np.float32)       # SciPy's matrices have no float16
-    return a.back(a.by_column, a.shape, np.array(a.indptr), np.array(a.indices), values)
+    return with_order(a.back(a.by_column, a.shape, np.array(a.indptr), np.array(a.indices), values), *plan._order)
 
 
 def attention(A: Any, Q: Any, K: Any, V: Any, out: Any = None, *, alpha: float | None = None, scaled: bool = False, shape: Any = None, dtype: Any = None,
@@ -407,13 +402,15 @@ def attention(A: Any, Q: Any, K: Any, V: Any, out: Any = None, *, alpha: float |
     Parameters
     ----------
     A : sparse matrix
-        By rows; as for `spmv`. With `scaled`, scores are multiplied by its values before the softmax.
+        By rows; as for `spmv`.
     Q, K, V : array_like
         A row of Q for each row of A, rows of K and V for each column.
     out : array, optional
         Where H goes.
     alpha : float, optional
         Factor of the scores; one over the root of the columns of Q by default.
+    scaled : bool
+        Scores are multiplied by the values of A before the softmax.
     shape, dtype, context
         As for `sddmm`.
 
@@ -487,25 +484,12 @@ def solve_triangular(A: Any, b: Any, out: Any = None, *, lower: bool = True, uni
     t = F64 if t.kind in "iub" else F32 if t == F16 else t
     if t not in (F32, F64):
         fall_back("SpTRSV", t, strict)
-        return scipy_solve(a, b_array, out, lower, unit_diagonal, transpose, other_side, alpha, as_torch)
+        a.place(context_of(context))
+        return scipy_solve(a, b_array, out, lower, unit_diagonal, transpose, other_side, alpha, t, as_torch)
     many = b_array.shape[1] if b_array.ndim == 2 else 1
     plan = TriangularPlan(A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=max(1, many), accuracy=accuracy,
                           shape=shape, dtype=t, expected_calls=1, context=context)
     return plan(b, out, alpha=alpha)
-
-
-def scipy_solve(a: Sparse, b: np.ndarray, out: Any, lower: bool, unit_diagonal: bool, transpose: bool, other_side: str, alpha: float, as_torch: bool) -> Any:
-    from scipy.sparse import tril, triu
-    from scipy.sparse.linalg import spsolve_triangular
-
-    s = with_scipy(a, False)
-    if other_side == "ignore":
-        s = (tril(s) if lower else triu(s)).tocsr()
-    x = times(alpha, spsolve_triangular((s.T if transpose else s).tocsr(), b, lower=lower != transpose, unit_diagonal=unit_diagonal))
-    if out is None:
-        return give_back(x, as_torch)
-    dense(out, "out")[0][...] = x
-    return out
 
 
 def plan_spmv(A: Any, *, shape: Any = None, transpose: bool = False, dtype: Any = None, policy: str = "", context: Context | None = None) -> SpmvPlan:
@@ -651,7 +635,7 @@ def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: floa
     A, shape, context
         As for `spmv`; square.
     method : str, optional
-        "cg", "pipelined_cg", "minres", "bicgstab", "gmres", "fgmres", "chebyshev" or "refinement"; chosen from the symmetry and the diagonal of A if left out.
+        "cg", "pipelined-cg", "minres", "bicgstab", "gmres", "fgmres", "chebyshev" or "refinement"; chosen from the symmetry and the diagonal of A if left out.
     preconditioner : str, optional
         "none", "jacobi", "block-jacobi:8", "chebyshev:3", "ilu0", "ic0", "iluk:1", "ilut", "fsai" or "amg"; chosen if left out.
         Behind a factorisation "+match" (rows matched to columns) and an order of the unknowns: "+rcm", "+colour", "+nd" (METIS or SCOTCH) or "+auto" (priced). They nest:
@@ -714,7 +698,7 @@ def rigid_body_modes(coordinates: Any) -> np.ndarray:
     >>> report.converged
     True
     """
-    at = np.ascontiguousarray(coordinates, F64)
+    at = real_array(coordinates, "coordinates")
     if at.ndim != 2 or at.shape[1] not in (2, 3):
         raise ShapeError(f"the coordinates have shape {at.shape}, but must have two or three columns")
     modes = np.empty((at.size, 3 if at.shape[1] == 2 else 6))
@@ -747,4 +731,8 @@ def solve(A: Any, b: Any, out: Any = None, **options: Any) -> tuple[Any, SolveRe
     >>> bool(report), bool(np.allclose(x, 1))
     (True, True)
     """
+    if options.get("dtype") is None:
+        a = sparse(A, options.get("shape"))
+        t = dtype_at(None, a, b) if a.framework is not None else common_dtype(a.dtype, dense(b, "b")[0].dtype)
+        options["dtype"] = F64 if (a.dtype, t) == (F32, F64) else None       # wider right-hand sides are not rounded
     return SolverPlan(A, **options)(b, out)

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import common_dtype, dense, dtype_of, give_back, needs_order, ready, sparse, with_order
+from ._arguments import checked, number
+from ._arrays import common_dtype, dense, dtype_of, give_back, needs_order, ready, real_array, sparse, with_order, without_padding
 from ._context import Context, context_of
 from ._errors import Forked, InvalidValue, PlanMismatch, ShapeError, UnsupportedType
-from ._frameworks import BF16, F16, F32, F64, NAMES, ResultAt, dense_at, name_of, operand_at, refuse_capture
+from ._frameworks import BF16, F16, F32, F64, NAMES, ResultAt, dense_at, name_of, operand_at, refuse_capture, require_out
 
 _empty = np.empty
 _ndarray = np.ndarray
@@ -34,6 +35,12 @@ def plan_dtype(given: np.dtype, wanted: Any, allowed: tuple[np.dtype, ...], oper
     return dtype
 
 
+def refuse_bfloat16(a: Any, dtype: np.dtype) -> None:
+    """NumPy has no such operands."""
+    if dtype == BF16 and a.framework is None:
+        raise UnsupportedType("the matrix is in arrays of NumPy, which has no bfloat16 to multiply it with", "give dtype='f16', or a sparse tensor of torch")
+
+
 def stored_dtype(given: np.dtype, dtype: np.dtype, scale: str) -> np.dtype:
     """The type in which the library gets the values of a matrix: rows of wider numbers are scaled where they are rounded to 16 bits."""
     if scale not in ("auto", "off", "rows"):
@@ -48,8 +55,8 @@ def operand(x: Any, dtype: np.dtype, ndim: tuple[int, ...], name: str) -> tuple[
     a, as_torch = dense(x, name)
     if a.ndim not in ndim:
         raise ShapeError(f"{name} has {a.ndim} dimensions, not {' or '.join(map(str, ndim))}")
-    if a.dtype.kind not in "fiub" or (a.dtype.kind == "f" and not np.can_cast(a.dtype, dtype, "safe")):
-        raise UnsupportedType(f"{name} is {a.dtype.name}, but {dtype.name} is computed", f"{name}.astype({str(dtype)!r}), or another dtype= for the plan")
+    if a.dtype.kind not in "fiubc" or not (np.can_cast(a.dtype, dtype, "safe") or a.dtype.kind in "iub" and dtype.kind in "fc"):
+        raise UnsupportedType(f"{name} is {name_of(a.dtype)}, but {name_of(dtype)} is computed", f"{name}.astype({name_of(dtype)!r}), or another dtype= for the plan")
     return a if a.dtype == dtype else a.astype(dtype), as_torch
 
 
@@ -71,9 +78,8 @@ class Result:
 
     def __init__(self, out: Any, shape: tuple[int, ...], dtype: np.dtype, beta: float, inputs: tuple[np.ndarray, ...], as_torch: bool, used_again: Recycled | None = None) -> None:
         self.out, self.target, self.as_torch = out, None, as_torch
+        require_out(out, beta)
         if out is None:
-            if beta != 0:
-                raise InvalidValue("beta scales what is in out, but there is no out", "give out=, or leave beta out")
             self.array = _empty(shape, dtype) if used_again is None else used_again.empty(shape, dtype)
             return
         target, _ = dense(out, "out")
@@ -82,7 +88,7 @@ class Result:
         if target.shape != shape:
             raise ShapeError(f"out has the shape {target.shape}, but the result has {shape}")
         if target.dtype != dtype:
-            raise UnsupportedType(f"out is {target.dtype.name}, but the result is {dtype.name}")
+            raise UnsupportedType(f"out is {name_of(target.dtype)}, but the result is {name_of(dtype)}")
         if not target.flags.writeable:
             raise InvalidValue("out is read-only")
         self.target = target
@@ -150,10 +156,16 @@ class Recycled:
         return sum(b.size for b in list(self._blocks))
 
 
+def require_order(converted: str) -> None:
+    if converted:
+        raise PlanMismatch(f"the values of the plan's matrix are in another order than the caller's: {converted}", "make the plan of a CSR matrix with sorted rows and no repeats")
+
+
 class Plan:
     """What all plans have in common."""
 
     __slots__ = ("_plan", "_settings", "_values", "_notes", "_converted", "_dtype", "_matrix_dtype", "_rows", "_cols", "_run", "_framework", "_device", "_stream", "_told", "_kept", "_native", "__weakref__")
+    _matrices, _updated = 1, "one array, the values of the matrix"
     _plan: Any                                   # the library's
     _run: Any                                    # its method
     _settings: dict[str, Any]                    # what it was made with
@@ -228,8 +240,9 @@ class Plan:
         *data : array_like
             As many values as the matrix has, in the same order: what `A.data` is.
         """
-        if self._converted:
-            raise PlanMismatch(f"the values of the plan's matrix are in another order than the caller's: {self._converted}", "make the plan of a CSR or CSC matrix with sorted rows")
+        require_order(self._converted)
+        if len(data) != self._matrices:
+            raise UnsupportedType(f"update_values takes {self._updated}, not {len(data)}")
         if self._framework is not None:
             return self._update_at(data)
         arrays = tuple(contiguous(operand(d, self._matrix_dtype, (1,), "data")[0]) for d in data)
@@ -300,7 +313,7 @@ class SpmvPlan(Plan):
         self._build()
 
     def _build(self) -> None:
-        s = self._settings
+        s = self._settings = checked(**self._settings)
         a = sparse(s["A"], s["shape"])
         self._dtype = plan_dtype(a.dtype, s["dtype"], (F32, F64), "SpMV")
         mixed = self._dtype == F64 and a.dtype == F32
@@ -335,6 +348,7 @@ class SpmvPlan(Plan):
                 return y
             except (TypeError, Forked):          # another type, strides, overlap: looked at below
                 pass
+        alpha, beta = number(alpha, "alpha"), number(beta, "beta")
         if self._framework is not None:
             return self._multiply_at(x, out, alpha, beta)
         from_x, as_torch = operand(x, self._dtype, (1,), "x")
@@ -380,9 +394,10 @@ class SpmmPlan(Plan):
         self._build()
 
     def _build(self) -> None:
-        s = self._settings
+        s = self._settings = checked(**self._settings)
         a = sparse(s["A"], s["shape"])
         self._dtype = plan_dtype(a.dtype, s["dtype"], (F16, BF16, F32, F64), "SpMM")
+        refuse_bfloat16(a, self._dtype)
         self._matrix_dtype = stored_dtype(a.dtype, self._dtype, s["scale"])
         a.in_library_form(self._matrix_dtype)
         place = a.home(context_of(s["context"], device=a.device))
@@ -415,6 +430,7 @@ class SpmmPlan(Plan):
                 return c
             except (TypeError, Forked):
                 pass
+        alpha, beta = number(alpha, "alpha"), number(beta, "beta")
         if self._framework is not None:
             return self._multiply_at(B, out, alpha, beta)
         from_b, as_torch = operand(B, self._dtype, (2,), "B")
@@ -456,6 +472,7 @@ class SpgemmPlan(Plan):
     """C = op(A) op(B), all sparse: the symbolic phase is done; made by `plan_spgemm`."""
 
     __slots__ = ("_back", "_by_column", "_matrix")
+    _matrices, _updated = 2, "two arrays, the values of A and of B"
 
     def __init__(self, A: Any, B: Any, *, shape_a: Any = None, shape_b: Any = None, transpose_a: bool = False, transpose_b: bool = False, dtype: Any = None, policy: str = "",
                  budget: int | str | None = None, sorted: bool = True, keep_columns: bool = False, context: Context | None = None) -> None:
@@ -464,7 +481,7 @@ class SpgemmPlan(Plan):
         self._build()
 
     def _build(self) -> None:
-        s = self._settings
+        s = self._settings = checked(**self._settings)
         a, b = sparse(s["A"], s["shape_a"]), sparse(s["B"], s["shape_b"])
         self._dtype = plan_dtype(common_dtype(a.dtype, b.dtype), s["dtype"], (F32, F64), "SpGEMM")
         self._matrix_dtype = self._dtype
@@ -493,7 +510,7 @@ class SpgemmPlan(Plan):
         if self._framework is not None:
             return self._matrix.fetch(self._call("run_at", self._stream_now(self._framework)), self.shape)
         *arrays, in_order = self._call("run")
-        return with_order(self._back(self._by_column, self.shape, *arrays), in_order)
+        return with_order(self._back(self._by_column, self.shape, *arrays), in_order, in_order)
 
     run = __call__
 
@@ -513,6 +530,11 @@ class SpgemmPlan(Plan):
         return self._plan.memory
 
 
+def check_other_side(other_side: str) -> None:
+    if other_side not in ("refuse", "ignore"):
+        raise InvalidValue(f"other_side is 'refuse' or 'ignore', not {other_side!r}")
+
+
 class TriangularPlan(Plan):
     """op(T) x = alpha b for a triangle T; made by `plan_solve_triangular`."""
 
@@ -520,15 +542,14 @@ class TriangularPlan(Plan):
 
     def __init__(self, A: Any, *, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False, other_side: str = "refuse", right_hand_sides: int = 1,
                  accuracy: str = "tested", shape: Any = None, dtype: Any = None, policy: str = "", expected_calls: float = 100, context: Context | None = None) -> None:
-        if other_side not in ("refuse", "ignore"):
-            raise InvalidValue(f"other_side is 'refuse' or 'ignore', not {other_side!r}")
+        check_other_side(other_side)
         self._settings = dict(A=A, lower=lower, unit_diagonal=unit_diagonal, transpose=transpose, other_side=other_side, right_hand_sides=right_hand_sides,
                               accuracy=accuracy, shape=shape, dtype=dtype, policy=policy, expected_calls=expected_calls, context=context)
         self._build()
 
     def _build(self) -> None:
-        s = self._settings
-        a = sparse(s["A"], s["shape"])
+        s = self._settings = checked(**self._settings)
+        a = without_padding(sparse(s["A"], s["shape"]))
         self._dtype = plan_dtype(a.dtype, s["dtype"], (F32, F64), "SpTRSV")
         self._matrix_dtype = self._dtype
         a.in_library_form(self._dtype)
@@ -568,6 +589,7 @@ class TriangularPlan(Plan):
                 return x
             except (TypeError, Forked):
                 pass
+        alpha = number(alpha, "alpha")
         if self._framework is not None:
             return self._solve_at(b, out, alpha)
         from_b, as_torch = operand(b, self._dtype, (1, 2), "b")
@@ -646,7 +668,7 @@ class SolverPlan(Plan):
         self._build()
 
     def _build(self) -> None:
-        s = self._settings
+        s = self._settings = checked(**self._settings)
         a = sparse(s["A"], s["shape"]).by_rows()
         self._dtype = plan_dtype(a.dtype, s["dtype"], (F32, F64), "solver")
         self._matrix_dtype = self._dtype
@@ -657,11 +679,11 @@ class SolverPlan(Plan):
             a = a.without_repeats().in_library_form(self._dtype)
             view = a.compressed(place)
         make = getattr(_core, f"SolverPlan_{NAMES[self._dtype]}")
-        vectors = np.empty((0, 0)) if s["near_null_space"] is None else np.asarray(s["near_null_space"])
+        vectors = np.empty((0, 0), self._dtype) if s["near_null_space"] is None else real_array(s["near_null_space"], "near_null_space", self._dtype)
         if vectors.ndim != 2 or (vectors.size and vectors.shape[0] != a.shape[0]):
-            raise ShapeError(f"the near null space has shape {vectors.shape}, but must have {a.shape[0]} rows")
+            raise ShapeError(f"the near null space has the shape {vectors.shape}, but must have {a.shape[0]} rows and a column for each vector")
         self._plan = make(place, view, s["method"], s["preconditioner"], s["rtol"], s["atol"], s["maxiter"], s["seconds"], s["restart"], s["guess"], s["graphs"], s["unknowns_per_node"],
-                          np.ascontiguousarray(vectors, self._dtype).reshape(-1), vectors.shape[1])
+                          vectors.reshape(-1), vectors.shape[1])
         self._rows, self._cols = a.shape
         self._settle(a, place, self._plan.solve)
 
@@ -707,19 +729,22 @@ class SolverPlan(Plan):
 class SddmmPlan(Plan):
     """c = alpha (X Y') at the positions of A + beta c, and sparse attention; made by `plan_sddmm`."""
 
-    __slots__ = ("_nnz", "_plain")
+    __slots__ = ("_nnz", "_plain", "_order")
 
     def __init__(self, A: Any, k: int = 32, *, attended: int = 0, scaled: bool = False, shape: Any = None, dtype: Any = None, policy: str = "", context: Context | None = None) -> None:
         self._settings = dict(A=A, k=k, attended=attended, scaled=scaled, shape=shape, dtype=dtype, policy=policy, context=context)
         self._build()
 
     def _build(self) -> None:
-        s = self._settings
+        s = self._settings = checked(**self._settings)
         a = sparse(s["A"], s["shape"])
         self._dtype = self._matrix_dtype = plan_dtype(a.dtype, s["dtype"], (F16, BF16, F32, F64), "SDDMM")
+        refuse_bfloat16(a, self._dtype)
         a.in_library_form(self._dtype)
         place = a.home(context_of(s["context"], device=a.device))
-        self._plan = getattr(_core, f"SddmmPlan_{NAMES[self._dtype]}")(place, a.compressed(place), s["k"], s["attended"], s["scaled"], s["policy"])
+        view = a.compressed(place)
+        self._plan = getattr(_core, f"SddmmPlan_{NAMES[self._dtype]}")(place, view, s["k"], s["attended"], s["scaled"], s["policy"])
+        self._order = view.sorted, view.unique
         self._rows, self._cols = a.shape
         self._nnz, self._plain = a.indices.shape[0] if a.framework is None else a.framework.shape(a.indices)[0], not a.by_column
         self._settle(a, place, self._plan.run)
@@ -748,6 +773,7 @@ class SddmmPlan(Plan):
         array of X's kind, or out
             In the order of the plan's matrix: together with its indptr and indices it is a matrix.
         """
+        alpha, beta = number(alpha, "alpha"), number(beta, "beta")
         if self._framework is not None:
             return self._multiply_at(X, Y, out, alpha, beta)
         x, as_torch = operand(X, self._dtype, (2,), "X")
@@ -788,6 +814,7 @@ class SddmmPlan(Plan):
         """
         if not self._plain:
             raise UnsupportedType("attention needs a matrix stored by rows", "make the plan of A.tocsr()")
+        alpha = None if alpha is None else number(alpha, "alpha")
         if self._framework is not None:
             return self._attend_at(Q, K, V, out, alpha)
         q, as_torch = operand(Q, self._dtype, (2,), "Q")

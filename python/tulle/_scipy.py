@@ -176,7 +176,8 @@ def _spsolve_triangular(original: Any) -> Any:
         if getattr(A, "format", "") not in ("csr", "csc") or type(b) is not np.ndarray or not _ours(A, np.promote_types(b.dtype, np.float32)):
             return scipy_backend._pass_on(original, *arguments)
         t = np.promote_types(np.promote_types(A.dtype, np.float32), b.dtype)
-        solve = lambda s: solve_triangular(A, b, lower=lower, unit_diagonal=unit_diagonal, dtype=t, context=s.context)
+        x = np.empty(b.shape, t, order="F")     # as SciPy's
+        solve = lambda s: solve_triangular(A, b, x, lower=lower, unit_diagonal=unit_diagonal, dtype=t, context=s.context)
         try:
             return scipy_backend._attempt(original, arguments, solve)
         except InvalidValue:                    # singular, or not a triangle: SciPy has its own errors

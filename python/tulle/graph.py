@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._arrays import Sparse, common_dtype, sparse
+from ._arguments import checked, flag
+from ._arrays import Sparse, common_dtype, real_array, require_real, sparse
 from ._context import Context, context_of
-from ._errors import InvalidValue, ShapeError
+from ._errors import InvalidValue, ShapeError, UnsupportedType
 from ._frameworks import F32, F64, NAMES
 
 __all__ = ["Clusters", "Hits", "Levels", "Paths", "Ranking", "SEMIRINGS", "bfs", "cluster", "components", "core_numbers", "hits", "multiply", "pagerank", "shortest_paths", "triangles"]
@@ -64,23 +65,49 @@ class Clusters(NamedTuple):
     converged: bool
 
 
-def _rows(A: Any, dtype: np.dtype = F64) -> Sparse:
-    a = sparse(A)
+def _matrix(A: Any) -> Any:
+    if isinstance(A, (tuple, list)):
+        raise UnsupportedType("graph functions take sparse matrices, not (indptr, indices, data)", "scipy.sparse.csr_array((data, indices, indptr), shape=(n, n)) makes one")
+    return sparse(A)
+
+
+def _by_rows(A: Any) -> Sparse:
+    a = _matrix(A)
     if a.framework is not None:
         raise InvalidValue("the matrix is on a GPU, and graph functions take arrays of the CPU", "copy it to the CPU first")
-    return a.by_rows().in_library_form(dtype)
+    return a.by_rows()
 
 
-def _run(function: Any, A: Any, context: Context | None, *arguments: Any) -> Any:
+def _rows(A: Any, dtype: np.dtype = F64) -> Sparse:
+    a = _by_rows(A)
+    require_real(a.dtype, "the graph")
+    return a.in_library_form(dtype)
+
+
+def _mask(A: Any, dtype: np.dtype, place: _core.Context) -> _core.Compressed:
+    """Positions alone, in sorted rows; values are not read."""
+    a = _by_rows(A)
+    if a.dtype != dtype:
+        a.data = np.empty(a.data.size, dtype)
+    view = a.in_library_form(dtype).compressed(place)
+    if view.sorted:
+        return view
+    csr = a.scipy().copy()
+    csr.sort_indices()                           # what is stored twice stays so
+    return Sparse(False, a.shape, csr.indptr, csr.indices, csr.data, a.back, a.source).in_library_form(dtype).compressed(place)
+
+
+def _run(function: Any, A: Any, context: Context | None, **arguments: Any) -> Any:
+    given = checked(**arguments)
     a, ctx = _rows(A), context_of(context)
     place = a.place(ctx)
-    return function(place, a.compressed(place), *arguments)
+    return function(place, a.compressed(place), **given)
 
 
 def _vector(x: Any, n: int, name: str) -> np.ndarray:
     if x is None:
         return np.empty(0)
-    v = np.ascontiguousarray(x, dtype=np.float64)
+    v = real_array(x, name)
     if v.shape != (n,):
         raise ShapeError(f"{name} has the shape {v.shape}, not ({n},)")
     return v
@@ -88,6 +115,13 @@ def _vector(x: Any, n: int, name: str) -> np.ndarray:
 
 def triangles(A: Any, *, context: Context | None = None) -> int:
     """Number of triangles of an undirected graph. Self loops do not count, weights are not read.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        The graph; its pattern must be symmetric.
+    context : Context, optional
+        Where and how.
 
     Examples
     --------
@@ -122,12 +156,24 @@ def pagerank(A: Any, *, damping: float = 0.85, tolerance: float = 1e-6, iteratio
     >>> tulle.graph.pagerank(sp.csr_array([[0, 1], [1, 0]])).value
     array([0.5, 0.5])
     """
-    n = sparse(A).shape[0]
-    return Ranking(*_run(_core.graph_pagerank, A, context, damping, tolerance, iterations, _vector(personalization, n, "personalization"), _vector(dangling, n, "dangling")))
+    n = _matrix(A).shape[0]
+    return Ranking(*_run(_core.graph_pagerank, A, context, damping=damping, tolerance=tolerance, iterations=iterations, personalization=_vector(personalization, n, "personalization"),
+                         dangling=_vector(dangling, n, "dangling")))
 
 
 def hits(A: Any, *, tolerance: float = 1e-8, iterations: int = 1000, context: Context | None = None) -> Hits:
     """Hubs and authorities; each add up to 1.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        The graph; weights must not be negative.
+    tolerance : float
+        Converged when the 1-norm of the change of the hubs is below it.
+    iterations : int
+        At most.
+    context : Context, optional
+        Where and how.
 
     Examples
     --------
@@ -135,11 +181,20 @@ def hits(A: Any, *, tolerance: float = 1e-8, iterations: int = 1000, context: Co
     >>> tulle.graph.hits(sp.csr_array([[0, 1], [0, 0]])).authority
     array([0., 1.])
     """
-    return Hits(*_run(_core.graph_hits, A, context, tolerance, iterations))
+    return Hits(*_run(_core.graph_hits, A, context, tolerance=tolerance, iterations=iterations))
 
 
 def bfs(A: Any, source: int, *, context: Context | None = None) -> Levels:
     """Breadth-first search along the edges from `source`; the parent is the smallest vertex one level up.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        The graph; weights are not read.
+    source : int
+        The vertex to start from.
+    context : Context, optional
+        Where and how.
 
     Examples
     --------
@@ -147,11 +202,20 @@ def bfs(A: Any, source: int, *, context: Context | None = None) -> Levels:
     >>> tulle.graph.bfs(sp.csr_array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]), 0).level
     array([0, 1, 2], dtype=int32)
     """
-    return Levels(*_run(_core.graph_breadth_first, A, context, source))
+    return Levels(*_run(_core.graph_breadth_first, A, context, source=source))
 
 
 def shortest_paths(A: Any, source: int, *, context: Context | None = None) -> Paths:
     """Shortest paths from `source`; weights are lengths and must not be negative.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        The graph; of an edge that is stored twice the smaller weight counts.
+    source : int
+        The vertex to start from.
+    context : Context, optional
+        Where and how.
 
     Examples
     --------
@@ -159,11 +223,18 @@ def shortest_paths(A: Any, source: int, *, context: Context | None = None) -> Pa
     >>> tulle.graph.shortest_paths(sp.csr_array([[0.0, 2.5], [0.0, 0.0]]), 0).distance
     array([0. , 2.5])
     """
-    return Paths(*_run(_core.graph_shortest_paths, A, context, source))
+    return Paths(*_run(_core.graph_shortest_paths, A, context, source=source))
 
 
 def components(A: Any, *, context: Context | None = None) -> np.ndarray:
     """The connected component of each vertex, named by its smallest vertex; directions are ignored.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        The graph; weights are not read.
+    context : Context, optional
+        Where and how.
 
     Examples
     --------
@@ -179,6 +250,13 @@ def core_numbers(A: Any, *, context: Context | None = None) -> np.ndarray:
 
     Self loops do not count.
 
+    Parameters
+    ----------
+    A : sparse matrix
+        The graph; its pattern must be symmetric, weights are not read.
+    context : Context, optional
+        Where and how.
+
     Examples
     --------
     >>> import scipy.sparse as sp, tulle.graph
@@ -190,7 +268,26 @@ def core_numbers(A: Any, *, context: Context | None = None) -> np.ndarray:
 
 def cluster(A: Any, *, inflation: float = 2, prune: float = 1e-4, select: int = 1100, recover: int = 1400, recover_share: float = 0.9, iterations: int = 10000,
             context: Context | None = None) -> Clusters:
-    """Markov clustering; options are those of the program mcl: -I, -p, -S, -R, -pct and -L.
+    """Markov clustering, as the program mcl does it; defaults are mcl's. Ctrl-C works between iterations.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        The graph; weights must not be negative.
+    inflation : float
+        mcl's -I, above 1 and at most 30: larger ones give smaller clusters.
+    prune : float
+        mcl's -p: smaller entries go.
+    select : int
+        mcl's -S: so many largest entries stay of a row; 0: all.
+    recover : int
+        mcl's -R: rows that lost too much get so many back; 0: none.
+    recover_share : float
+        mcl's -pct: too much: less than this share is left.
+    iterations : int
+        mcl's -L: at most.
+    context : Context, optional
+        Where and how.
 
     Examples
     --------
@@ -198,7 +295,8 @@ def cluster(A: Any, *, inflation: float = 2, prune: float = 1e-4, select: int = 
     >>> tulle.graph.cluster(sp.csr_array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])).label
     array([0, 0, 1], dtype=int32)
     """
-    return Clusters(*_run(_core.graph_cluster, A, context, inflation, prune, select, recover, recover_share, iterations))
+    return Clusters(*_run(_core.graph_cluster, A, context, inflation=inflation, prune=prune, select=select, recover=recover, recover_share=recover_share,
+                          iterations=iterations))
 
 
 def multiply(A: Any, B: Any, semiring: str = "plus_times", *, mask: Any = None, complement: bool = False, threshold: float = 0.0, most_per_row: int = 0, triangle: str = "whole",
@@ -215,8 +313,13 @@ def multiply(A: Any, B: Any, semiring: str = "plus_times", *, mask: Any = None, 
         Only its positions are computed, whatever its values; it must not store a position twice.
     complement : bool
         Only the other positions are computed.
-    threshold, most_per_row, triangle
-        Without a mask: entries of a smaller magnitude go, so many largest stay of every row (0: all), and "lower" or "upper" keeps that triangle.
+    threshold : float
+        Without a mask: entries of a smaller magnitude go.
+    most_per_row : int
+        Without a mask: so many largest stay of every row; 0: all. Entries as large as the last of them stay too, so that a row of equal entries stays whole: memory has
+        no bound by it.
+    triangle : {"whole", "lower", "upper"}
+        Without a mask: "lower" keeps what is below the diagonal, "upper" what is above; the diagonal goes with both, unlike `scipy.sparse.tril` and `triu`.
     context : Context, optional
         Where and how.
 
@@ -234,7 +337,9 @@ def multiply(A: Any, B: Any, semiring: str = "plus_times", *, mask: Any = None, 
     """
     from scipy.sparse import csr_array
 
-    a, b = sparse(A), sparse(B)
+    complement = flag(complement, "complement")
+    checked(semiring=semiring, threshold=threshold, most_per_row=most_per_row, triangle=triangle)
+    a, b = _matrix(A), _matrix(B)
     t = F32 if common_dtype(a.dtype, b.dtype) == F32 else F64
     left, right, ctx = _rows(A, t), _rows(B, t), context_of(context)
     place, name = left.place(ctx), NAMES[t]
@@ -245,7 +350,7 @@ def multiply(A: Any, B: Any, semiring: str = "plus_times", *, mask: Any = None, 
     else:
         if threshold != 0 or most_per_row != 0 or triangle != "whole":
             raise InvalidValue("a mask and a selection are given", "select from the product under the mask")
-        where = _rows(mask, t)
-        found = getattr(_core, f"graph_multiply_masked_{name}")(place, left.compressed(place), right.compressed(place), where.compressed(place), semiring, complement)
+        where = _mask(mask, t, place)
+        found = getattr(_core, f"graph_multiply_masked_{name}")(place, left.compressed(place), right.compressed(place), where, semiring, complement)
     indptr, indices, data = found
     return csr_array((data, indices, indptr), shape=(left.shape[0], right.shape[1]))

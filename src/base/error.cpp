@@ -12,6 +12,8 @@ Error::Error(const std::string& what, const std::string& hint)
       hint_(hint)
 {}
 
+FileError::FileError(const std::string& what, const std::string& hint, int code) : Error(what, hint), code_(code) {}
+
 OutOfMemory::OutOfMemory(const std::string& what, std::size_t needed, std::size_t available, const std::string& hint)
     : Error(what, hint),
       needed_(needed),

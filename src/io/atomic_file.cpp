@@ -49,6 +49,12 @@ void leave(int slot)
     unfinished[static_cast<std::size_t>(slot)].taken = false;
 }
 
+[[noreturn]] void cannot_write(const std::string& name, const std::string& hint)
+{
+    const int code = errno;
+    throw FileError(concat(name, ": cannot be written: ", std::generic_category().message(code)), hint, code);
+}
+
 std::string name_beside(const fs::path& target)
 {
     static std::atomic<unsigned> created = 0;
@@ -117,10 +123,7 @@ public:
     }
 
 private:
-    [[noreturn]] void fail() const
-    {
-        throw FileError(concat(name_, ": cannot be written: ", std::generic_category().message(errno)));
-    }
+    [[noreturn]] void fail() const { cannot_write(name_, {}); }
 
     std::string name_;
     bool opened_;
@@ -168,7 +171,7 @@ void remove_unfinished_files() noexcept
 AtomicFile::AtomicFile(const fs::path& file, Unfinished wish) : target_(resolved(file)), name_(file.string())
 {
     std::error_code ignored;
-    if (fs::is_directory(target_, ignored)) throw FileError(name_ + ": is a directory, not a file");
+    if (fs::is_directory(target_, ignored)) throw FileError(name_ + ": is a directory, not a file", {}, EISDIR);
     if (fs::exists(target_, ignored) && !fs::is_regular_file(target_, ignored))
         throw FileError(name_ + ": is not a regular file");
     create(wish);
@@ -196,11 +199,7 @@ void AtomicFile::create(Unfinished wish)
     if (!made) fail();
 }
 
-void AtomicFile::fail() const
-{
-    throw FileError(concat(name_, ": cannot be written: ", std::generic_category().message(errno)),
-                    "the file is as it was before");
-}
+void AtomicFile::fail() const { cannot_write(name_, "the file is as it was before"); }
 
 void AtomicFile::write(std::string_view bytes)
 {

@@ -18,7 +18,11 @@ namespace {
 
 constexpr std::size_t smallest_room = std::size_t{64} << 10;
 
-std::string reason() { return std::generic_category().message(errno); }
+[[noreturn]] void throw_reason(const std::string& name, std::string_view what)
+{
+    const int code = errno;
+    throw FileError(concat(name, ": cannot be ", what, ": ", std::generic_category().message(code)), {}, code);
+}
 
 struct Descriptor {
     int number;
@@ -39,7 +43,7 @@ Source read_stream(const CpuQueue& q, int from, const std::string& name)
         if (all.free_bytes() == 0) all.make_room();
         const ssize_t got = ::read(from, all.free_begin(), all.free_bytes());
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) throw FileError(concat(name, ": cannot be read: ", reason()));
+        if (got < 0) throw_reason(name, "read");
         if (got == 0) return std::move(all).finish(name);
         all.use(static_cast<std::size_t>(got));
     }
@@ -52,10 +56,10 @@ Source Source::open(const CpuQueue& q, const std::filesystem::path& file)
     if (file == "-") return read_stream(q, STDIN_FILENO, "stdin");
     const std::string name = file.string();
     const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-    if (descriptor.number < 0) throw FileError(concat(name, ": cannot be opened: ", reason()));
+    if (descriptor.number < 0) throw_reason(name, "opened");
     struct stat facts {};
-    if (::fstat(descriptor.number, &facts) != 0) throw FileError(concat(name, ": cannot be opened: ", reason()));
-    if (S_ISDIR(facts.st_mode)) throw FileError(concat(name, ": is a directory, not a file"));
+    if (::fstat(descriptor.number, &facts) != 0) throw_reason(name, "opened");
+    if (S_ISDIR(facts.st_mode)) throw FileError(concat(name, ": is a directory, not a file"), {}, EISDIR);
     const auto bytes = static_cast<std::size_t>(std::max<off_t>(facts.st_size, 0));
     if (!S_ISREG(facts.st_mode) || bytes == 0) return read_stream(q, descriptor.number, name);
 

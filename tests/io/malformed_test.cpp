@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <map>
 #include <set>
@@ -132,9 +133,20 @@ TEST_F(MalformedFile, FilesThatCannotBeOpened)
     const auto message = [&](const fs::path& name) {
         return message_of<FileError>([&] { io::read<double>(Context::cpu(1), name); });
     };
+    const auto code = [&](const fs::path& name) {
+        try {
+            io::read<double>(Context::cpu(1), name);
+        } catch (const FileError& e) {
+            return e.code();
+        }
+        return -1;
+    };
     EXPECT_EQ(message(path("missing.mtx")), "missing.mtx: cannot be opened: No such file or directory");
+    EXPECT_EQ(code(path("missing.mtx")), ENOENT);
     fs::create_directory(path("folder.mtx"));
     EXPECT_EQ(message(path("folder.mtx")), "folder.mtx: is a directory, not a file");
+    EXPECT_EQ(code(path("folder.mtx")), EISDIR);
+    EXPECT_EQ(code(file("empty.mtx", "")), 0);
     fs::create_symlink(path("circle.mtx"), path("circle.mtx"));
     EXPECT_EQ(message(path("circle.mtx")), "circle.mtx: cannot be opened: Too many levels of symbolic links");
     EXPECT_EQ(message(file("matrix.txt", "1 2 3")),

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long threads of OpenMP spin before they sleep.
 //
-// A thread that waits for another one spins, in GNU's runtime 300,000 times: 10 to 20 ms on x86-64, as a pause takes 140
-// cycles there. On a machine with other work it keeps a core busy for which the other thread waits, at each barrier.
+// A thread that waits for another one spins, in GNU's runtime 300,000 times: 10 to 20 ms on x86-64, as a pause takes
+// 140 cycles there. On a machine with other work it keeps a core busy for which the other thread waits, at each
+// barrier.
 #pragma once
 
 namespace tulle::cli {
