@@ -125,7 +125,7 @@ void add_solve(Parser& parser, SolveOptions& o)
                      "amg: neighbouring rows that belong to one node (1, with rigid-body the columns of COORDINATES)")
         ->check(positive())
         ->option_text("N");
-    verb->add_option("--tolerance", o.tolerance, "residual over the norm of b that is small enough (1e-8)")
+    verb->add_option("--tolerance", o.tolerance, "residual over the norm of b that is small enough (1e-8, in f32 1e-5)")
         ->check(from_zero())
         ->option_text("X");
     verb->add_option("--max-iterations", o.iterations, "the most iterations (10000)")

@@ -84,7 +84,7 @@ public:
     /// @param available bytes that could be had.
     /// @param hint what the user can do; may be empty.
     OutOfMemory(const std::string& what, std::size_t needed, std::size_t available, const std::string& hint = {});
-    /// Bytes asked for; 0 where unknown.
+    /// Bytes asked for at once, by the array that was refused: others may need more; 0 where unknown.
     std::size_t needed() const noexcept { return needed_; }
     /// Bytes that could be had; 0 where unknown.
     std::size_t available() const noexcept { return available_; }

@@ -53,6 +53,7 @@ TULLE_API Csr<V> generate(const Context& ctx, std::string_view sentence, const P
 
 /// A hash of the pattern that does not depend on the order of the entries: the sum of a hash of all positions.
 /// @param a the matrix, on the host.
+/// @throws ShapeError as check_arrays(); ValueError likewise, and if offsets or columns are out of range.
 template <class V>
 TULLE_API std::uint64_t fingerprint(const CsrView<V>& a);
 

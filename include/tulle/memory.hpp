@@ -54,7 +54,7 @@ public:
     Memory(const Memory&) = delete;             ///< not copyable
     Memory& operator=(const Memory&) = delete;  ///< not copyable
 
-    /// Allocates; never null, also for zero bytes.
+    /// Allocates; never null, also for zero bytes, which count as none.
     /// @throws OutOfMemory (with the numbers) if the budget or the device does not allow it.
     void* allocate(const Place& place, std::size_t bytes);
     /// Releases what allocate() gave for the same place and size; null is ignored.
@@ -66,7 +66,7 @@ public:
     std::size_t budget(Space space) const;
     /// Bytes held now in a space.
     std::size_t live(Space space) const;
-    /// The most bytes held at once in a space since the beginning or reset_peak().
+    /// The most bytes held at once in a space since the beginning or reset_peak(), refused ones not included.
     std::size_t peak(Space space) const;
     /// Sets the peak of every space to what is held now.
     void reset_peak();
@@ -93,6 +93,7 @@ private:
     Count& count(Space space) { return counts_[static_cast<std::size_t>(space)]; }
     const Count& count(Space space) const { return counts_[static_cast<std::size_t>(space)]; }
     void admit(const Place& place, std::size_t bytes);
+    void note_peak(Space space);
     void forget(Space space, std::size_t bytes) noexcept;
 
     std::shared_ptr<void> kept_;

@@ -177,7 +177,7 @@ TULLE_API std::vector<Part> parts_of(std::span<const Cut> cuts);
 
 /// Splits a matrix into parts with equal numbers of nonzeros, or as SplitOptions::shares says.
 /// @param ctx where the arrays of the matrix are.
-/// @param a the matrix; float or double.
+/// @param a the matrix; float or double. Its offsets and columns are not looked at: validate() does.
 /// @param parts number of parts.
 /// @param options see SplitOptions.
 /// @throws ValueError as split() and check_arrays().

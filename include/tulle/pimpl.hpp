@@ -10,9 +10,12 @@
 
 namespace tulle::inline TULLE_ABI::detail {
 
+/// Throws ValueError: a plan was used after it had been moved from.
+[[noreturn]] TULLE_API void throw_moved_from();
+
 /// Owns an object whose type is defined in the library only. The library creates the object and with it records how to
-/// delete it, so that a class with a Pimpl needs no destructor and no moves of its own: it can be moved, not copied,
-/// and what was moved from can only be destroyed or assigned to.
+/// delete it, so that a class with a Pimpl needs no destructor and no moves of its own: it can be moved, not copied.
+/// What was moved from can only be destroyed or assigned to; all other calls throw ValueError.
 template <class State>
 class Pimpl {
 public:
@@ -20,9 +23,13 @@ public:
     Pimpl(std::unique_ptr<State> state) : state_(state.release(), [](State* s) { delete s; }) {}
 
     /// The object; it may be changed by const functions of the plan, which use its workspace.
-    State* operator->() const { return state_.get(); }
+    State* operator->() const
+    {
+        if (!state_) throw_moved_from();
+        return state_.get();
+    }
     /// The object; as above.
-    State& operator*() const { return *state_; }
+    State& operator*() const { return *operator->(); }
 
 private:
     std::unique_ptr<State, void (*)(State*)> state_;

@@ -15,7 +15,7 @@
 /// @endcode
 /// Arrays are in the memory of the context (tulle/transfer.hpp copies them there). Recipes are plain data. A plan gives
 /// the same bits every time, on a CPU for any number of threads unless the product chosen for A depends on it
-/// (docs/determinism.md). "Converged" means that b - A x was computed and is small enough.
+/// (docs/determinism.md). "Converged" means that b - A x was computed and is small enough; b may have any scale.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -177,7 +178,8 @@ using Preconditioner = std::variant<None, Jacobi, BlockJacobi, Chebyshev, Incomp
 
 /// When a solve ends.
 struct Stop {
-    double relative = 1e-8;                                    ///< residual over the norm of b
+    /// Residual over the norm of b. Empty: 1e-8 in double, 1e-5 in float (default_relative()).
+    std::optional<double> relative = {};
     double absolute = 0;                                       ///< residual; the larger of the two counts
     offset_t iterations = 10'000;                              ///< the most iterations
     double seconds = std::numeric_limits<double>::infinity();  ///< the most seconds, checked between iterations
@@ -187,6 +189,14 @@ struct Stop {
     /// Compares.
     bool operator==(const Stop&) const = default;
 };
+
+/// The tolerance of a Stop that names none: what the arithmetic of V reaches with ordinary matrices.
+/// @tparam V float or double.
+template <class V>
+constexpr double default_relative()
+{
+    return std::is_same_v<V, float> ? 1e-5 : 1e-8;
+}
 
 /// Eigenvalues of the preconditioned matrix for Method::chebyshev.
 struct Eigenvalues {
@@ -263,7 +273,7 @@ struct Report {
     /// as the method tells them.
     std::vector<double> history;
     double value = 0;            ///< p · A p or r · M r for the reasons that speak of them
-    std::string where;           ///< not_finite: "b", "the first guess" or "iteration 7"
+    std::string where;           ///< not_finite: "b", "the first guess", "iteration 7" or "x", which is too large for V
     std::string note;            ///< what else was done, such as another method tried; may be empty
     std::string advice;          ///< what would make the next solves faster, such as a new plan; may be empty
     double setup_seconds = 0;    ///< Plan::make() or the last update_values()
@@ -387,7 +397,7 @@ public:
     /// until a later call succeeds.
     void update_values(const AnyCsr<V>& a);
 
-    /// The policy in use: the recipe with method and preconditioner filled in.
+    /// The policy in use: the recipe with method, preconditioner and Stop::relative filled in.
     const Recipe& policy() const;
     /// What was seen of the matrix.
     const Features& features() const;

@@ -89,7 +89,7 @@ public:
     /// until a later call succeeds.
     void update_values(const AnyCsr<V>& a);
 
-    /// The policy in use: the recipe with method and preconditioner filled in.
+    /// The policy in use: the recipe with method, preconditioner and Stop::relative filled in.
     const Recipe& policy() const;
     /// What was seen of the matrix.
     const Features& features() const;

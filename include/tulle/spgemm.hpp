@@ -296,7 +296,7 @@ Csr<V> multiply(const Context& ctx, const A& a, const B& b, const Options& optio
 /// @param sink called in the calling thread; owns the rows, in the memory of the context or with Options::to_host on
 /// the host.
 /// @param options see Options.
-/// @throws OutOfMemory if one row does not fit the budget; it says how much the row needs.
+/// @throws OutOfMemory if one row does not fit the budget, before any is given; it says how much the row needs.
 /// @throws ValueError as Plan::make(); what `sink` throws.
 /// @throws ShapeError as Plan::make(); what `sink` throws.
 template <class A, class B, class V = typename ValueOf<A>::type>

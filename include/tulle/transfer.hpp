@@ -127,7 +127,8 @@ void require_data(std::span<T> array)
 
 /// A copy of a sparse matrix in the memory of the context; waits. Offsets of 32 bits become offsets of 64 bits.
 /// @param ctx where the copy goes: also a copy for a CPU context.
-/// @param a a view of a sparse matrix whose arrays are on the host.
+/// @param a a view of a sparse matrix whose arrays are on the host. Offsets and columns are copied as they are, also
+/// where they are out of range: validate() finds that.
 /// @return the owner of the copy: Csr for CsrView and Csr32View, Csc for CscView and Csc32View, Coo, BlockedEll.
 /// @throws ValueError if a size is negative or an array missing.
 /// @throws OutOfMemory if the budget or the device does not allow it.

@@ -23,7 +23,8 @@
 ///   graph_ops.hpp
 /// - Several processes: distributed.hpp, distributed_solve.hpp, repartition.hpp, cluster.hpp; with MPI: mpi.hpp,
 ///   ptscotch.hpp
-/// - Plans of all operations can be moved, not copied; a plan that was moved from can only be destroyed or assigned to
+/// - Plans of all operations can be moved, not copied; a plan that was moved from can only be destroyed or assigned to,
+///   all other calls throw ValueError
 /// - Threads: functions may be called from several threads at once, also with copies of one context, as long as no
 /// array
 ///   that one of them writes is used by another. One thread at a time may use a plan, a Team or an object of tulle::mpi

@@ -44,7 +44,7 @@ constexpr const char* help =
     "  --preconditioner P  solve: none, jacobi (the default), amg (multigrid of the whole matrix), or on the diagonal\n"
     "                    block of each rank: ilu0, ic0, local-amg, ...\n"
     "  --restart N       solve: vectors of gmres and fgmres before a restart (30)\n"
-    "  --tolerance X     solve: residual over the norm of b (1e-8)\n"
+    "  --tolerance X     solve: residual over the norm of b (1e-8, in float 1e-5)\n"
     "  --max-iterations N  solve: the most iterations (10000)\n"
     "  --transpose       spmv: with the transposed matrix\n"
     "  --help\n\n"

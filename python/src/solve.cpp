@@ -3,6 +3,7 @@
 // Solvers for Python. A plan keeps the arrays of the matrix; the report of a solve goes back as a dictionary.
 #include "tulle/solve.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -37,8 +38,8 @@ template <class V>
 class SolverPlan {
 public:
     SolverPlan(Place& place, const Compressed& a, const std::string& method, const std::string& preconditioner,
-               double relative, double absolute, offset_t iterations, double seconds, int restart, bool guess,
-               bool graphs, index_t unknowns_per_node, const Input<V>& near_null_space, index_t vectors)
+               std::optional<double> relative, double absolute, offset_t iterations, double seconds, int restart,
+               bool guess, bool graphs, index_t unknowns_per_node, const Input<V>& near_null_space, index_t vectors)
         : a_(a),
           guard_(place),
           plan_(

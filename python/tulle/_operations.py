@@ -625,7 +625,7 @@ def plan_solve_triangular(A: Any, *, lower: bool = True, unit_diagonal: bool = F
                           accuracy=accuracy, shape=shape, dtype=dtype, policy=policy, expected_calls=expected_calls, context=context)
 
 
-def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: float = 1e-8, atol: float = 0.0, maxiter: int = 10_000, seconds: float = float("inf"), restart: int = 30,
+def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: float | None = None, atol: float = 0.0, maxiter: int = 10_000, seconds: float = float("inf"), restart: int = 30,
                guess: bool = False, near_null_space: Any = None, unknowns_per_node: int = 1, graphs: bool = True, shape: Any = None, dtype: Any = None,
                context: Context | None = None) -> SolverPlan:
     """A solver of A x = b, prepared for one matrix.
@@ -642,7 +642,7 @@ def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: floa
         "amg+smoother[ic0]" smooths the levels of multigrid by IC(0), "solve[cg,amg,0.01,20]" is an inner solver, CG with multigrid to a relative residual of 0.01 in at most
         20 iterations; for "fgmres", which is then chosen.
     rtol, atol : float
-        The norm of b - A x that is small enough: the larger of rtol times the norm of b, and atol.
+        The norm of b - A x that is small enough: the larger of rtol times the norm of b, and atol. rtol is 1e-8 by default, 1e-5 for a matrix of float32.
     maxiter : int
         The most iterations.
     seconds : float

@@ -660,7 +660,7 @@ class SolverPlan(Plan):
 
     __slots__ = ()
 
-    def __init__(self, A: Any, *, method: str = "", preconditioner: str = "", rtol: float = 1e-8, atol: float = 0.0, maxiter: int = 10_000, seconds: float = float("inf"),
+    def __init__(self, A: Any, *, method: str = "", preconditioner: str = "", rtol: float | None = None, atol: float = 0.0, maxiter: int = 10_000, seconds: float = float("inf"),
                  restart: int = 30, guess: bool = False, near_null_space: Any = None, unknowns_per_node: int = 1, graphs: bool = True, shape: Any = None,
                  dtype: Any = None, context: Context | None = None) -> None:
         self._settings = dict(A=A, method=method, preconditioner=preconditioner, rtol=rtol, atol=atol, maxiter=maxiter, seconds=seconds, restart=restart, guess=guess,

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tulle/error.hpp"
 
+#include "tulle/pimpl.hpp"
+
 namespace tulle::inline TULLE_ABI {
 
 Error::Error(const std::string& what, const std::string& hint)
@@ -17,5 +19,10 @@ OutOfMemory::OutOfMemory(const std::string& what, std::size_t needed, std::size_
       needed_(needed),
       available_(available)
 {}
+
+void detail::throw_moved_from()
+{
+    throw ValueError("this plan was moved from", "use the one it was moved to, or assign another plan to it");
+}
 
 }  // namespace tulle::inline TULLE_ABI

@@ -76,6 +76,17 @@ void give(const Place& place, void* data, std::size_t bytes) noexcept
     host::release(data, block_for(bytes).bytes);
 }
 
+// Rounded up, so that a budget of what the text says is no less.
+std::string human_bytes_above(std::size_t bytes)
+{
+    std::size_t unit = 1;
+    while (bytes / unit >= 1024 && unit < std::size_t{1} << 50) unit *= 1024;
+    return human_bytes(bytes + unit / 20);
+}
+
+// What an empty array takes: an address of its own. It is not counted.
+std::size_t room_for(std::size_t bytes) { return bytes == 0 ? 1 : bytes; }
+
 // Where there is no such memory although enough is free, it is in pieces, or the system does not overcommit.
 OutOfMemory refusal(const Place& place, std::size_t bytes)
 {
@@ -90,13 +101,14 @@ OutOfMemory refusal(const Place& place, std::size_t bytes)
 
 void* Memory::allocate(const Place& place, std::size_t bytes)
 {
-    const std::size_t room = bytes == 0 ? 1 : bytes;
-    admit(place, room);
+    admit(place, bytes);
     try {
-        if (void* data = take(place, room)) return data;
-        throw refusal(place, room);
+        void* const data = take(place, room_for(bytes));
+        if (!data) throw refusal(place, bytes);
+        note_peak(place.space);
+        return data;
     } catch (...) {
-        forget(place.space, room);
+        forget(place.space, bytes);
         throw;
     }
 }
@@ -104,9 +116,8 @@ void* Memory::allocate(const Place& place, std::size_t bytes)
 void Memory::release(const Place& place, void* data, std::size_t bytes) noexcept
 {
     if (!data) return;
-    const std::size_t room = bytes == 0 ? 1 : bytes;
-    give(place, data, room);
-    forget(place.space, room);
+    give(place, data, room_for(bytes));
+    forget(place.space, bytes);
 }
 
 // Counts the bytes before they are taken, so that several threads together stay inside the budget.
@@ -126,10 +137,17 @@ void Memory::admit(const Place& place, std::size_t bytes)
         throw OutOfMemory(concat("over budget on ", name_of(place), ": ", human_bytes(bytes), " asked for, ",
                                  human_bytes(c.live), " held, budget ", human_bytes(c.budget)),
                           bytes, c.budget - std::min(c.budget, c.live),
-                          concat("raise the budget to at least ", human_bytes(c.live + bytes)));
+                          concat("raise the budget to more than ", human_bytes_above(c.live + bytes)));
     c.live += bytes;
-    c.peak = std::max(c.peak, c.live);
     ++blocks_;
+}
+
+// After the bytes were taken: what the machine refuses was never held.
+void Memory::note_peak(Space space)
+{
+    const std::lock_guard lock(counts_mutex());
+    Count& c = count(space);
+    c.peak = std::max(c.peak, c.live);
 }
 
 void Memory::forget(Space space, std::size_t bytes) noexcept

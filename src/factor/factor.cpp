@@ -251,6 +251,18 @@ std::pair<index_t, index_t> levels_of(const State& s)
     return {t.first.levels(), t.second.levels()};
 }
 
+// They are found when they are asked for, which takes memory that a budget may not have.
+template <class V, class State>
+std::string levels_text(const State& s)
+{
+    try {
+        const auto [first, second] = levels_of<V>(s);
+        return concat(first, " and ", second, " of the solves");
+    } catch (const OutOfMemory&) {
+        return "not counted, no memory is left for that";
+    }
+}
+
 // The order of the unknowns, what it has done to the levels, and the prices it was chosen by.
 template <class V, class State>
 std::string unknowns_text(const State& s)
@@ -421,7 +433,6 @@ std::string Plan<V>::describe() const
 {
     const State& s = *state_;
     const Report& r = s.report;
-    const auto [first, second] = levels_of<V>(s);
     std::string kind = to_text(s.options.kind);
     if (s.options.kind == Kind::iluk) kind += concat(", level ", s.options.level);
     if (s.options.kind == Kind::ilut) kind += concat(", drop ", s.options.drop, ", fill ", s.options.fill);
@@ -430,7 +441,7 @@ std::string Plan<V>::describe() const
         concat("factor on ", s.ctx.name(), ": ", kind, sizeof(V) == 4 ? ", float" : ", double", "\n  factors: ", rows(),
                plural(rows(), " row, ", " rows, "), s.pattern.nonzeros(),
                plural(s.pattern.nonzeros(), " entry; ", " entries; "), "the matrix has ", s.features.nonzeros,
-               "\n  levels:  ", first, " and ", second, " of the solves", unknowns_text<V>(s));
+               "\n  levels:  ", levels_text<V>(s), unknowns_text<V>(s));
     text += r.shift == 0 ? std::string("\n  shift:   none") : concat("\n  shift:   ", r.shift, " of the diagonal");
     if (r.first_breakdown != Breakdown::none)
         text += concat(", after ", r.attempts, " attempts: row ", r.first_row,

@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/enumerators.hpp"
 #include "device/placed.hpp"
 #include "graph/arguments.hpp"
 #include "graph/chunks.hpp"
@@ -259,7 +260,7 @@ void multiply_dense_row(const CsrView<V>& a, const DenseView<const V>& b, const 
 
 }  // namespace
 
-std::string to_text(Semiring semiring) { return names[static_cast<std::size_t>(semiring)]; }
+std::string to_text(Semiring semiring) { return name_in(names, semiring); }
 
 Semiring parse_semiring(std::string_view name)
 {

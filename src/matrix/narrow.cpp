@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enumerators.hpp"
 #include "base/suggest.hpp"
 #include "matrix/entries.hpp"
 #include "matrix/narrow_steps.hpp"
@@ -87,7 +88,7 @@ constexpr std::array<const char*, 3> scaling_names{"off", "auto", "rows"};
 
 }  // namespace
 
-std::string to_text(Scaling scaling) { return scaling_names[static_cast<std::size_t>(scaling)]; }
+std::string to_text(Scaling scaling) { return name_in(scaling_names, scaling); }
 
 Scaling parse_scaling(std::string_view name)
 {

@@ -140,6 +140,7 @@ SolveState<V> make_state(const DistCsr<V>& a, const SolveOptions& options)
                                .guess = options.guess,
                                .check_every = 1},
                     .candidates = {{options.method, options.preconditioner, options.restart, {}}}};
+    s.recipe = solve::with_tolerance<V>(s.recipe);
     s.recipe.stop.seconds = std::numeric_limits<double>::infinity();
     return s;
 }

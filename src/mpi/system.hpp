@@ -41,6 +41,13 @@ public:
     }
 
     using Part::copy_vector, Part::ctx, Part::part, Part::preconditioner, Part::rows;
+    // Collective: no rank goes on where another has no memory.
+    Vector make_vector_together() const
+    {
+        Vector v;
+        a.cluster().run_collective("solve", [&] { v = Part::make_vector(); });
+        return v;
+    }
     void begin(double norm) { preconditioner->begin(norm); }
     void flip_signs(V* x, int attempt) const
     {

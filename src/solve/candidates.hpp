@@ -31,7 +31,7 @@ void set_up_in_turn(State& s, const SetUp& set_up)
             s.skipped += concat(s.skipped.empty() ? "" : "; ", to_text(s.choice().preconditioner),
                                 " cannot be made: ", e.message());
         } catch (const OutOfMemory& e) {
-            if (!s.chosen || s.is_last() || s.current == 0) throw;
+            if (!s.chosen || s.is_last()) throw;
             s.skipped += concat(s.skipped.empty() ? "" : "; ", to_text(s.choice().preconditioner),
                                 " does not fit: ", e.message());
         }

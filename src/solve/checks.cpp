@@ -16,7 +16,8 @@ void check_number(bool ok, std::string_view what) { require<ValueError>(ok, what
 
 void check_numbers(const Recipe& r)
 {
-    check_number(r.stop.relative >= 0 && std::isfinite(r.stop.relative), "stop.relative must be 0 or more");
+    check_number(!r.stop.relative || (*r.stop.relative >= 0 && std::isfinite(*r.stop.relative)),
+                 "stop.relative must be 0 or more");
     check_number(r.stop.absolute >= 0 && std::isfinite(r.stop.absolute), "stop.absolute must be 0 or more");
     check_number(r.stop.iterations >= 0, "stop.iterations must be 0 or more");
     check_number(r.stop.seconds >= 0, "stop.seconds must be 0 or more");
@@ -59,7 +60,8 @@ void check_inner(const Nested& nested, bool is_double, int depth)
     require<ValueError>(!nested.recipe().guess, "an inner solver begins at zero and takes no first guess",
                         "leave guess of the inner recipe at false");
     require<ValueError>(
-        nested.recipe().stop.relative < 1 && nested.recipe().stop.iterations > 0, "an inner solver must make a step",
+        nested.recipe().stop.relative.value_or(0) < 1 && nested.recipe().stop.iterations > 0,
+        "an inner solver must make a step",
         "its relative residual must be below 1 and its iterations above 0, as in solve[cg,amg,0.01,20]");
     check_recipe(nested.recipe(), is_double, depth);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "solve/scaling.hpp"
 #include "solve/state.hpp"
 #include "tulle/trace.hpp"
 
@@ -79,6 +80,7 @@ private:
     Report report_of(const BlockColumn& c, double seconds) const
     {
         Report r = unfinished();
+        if (!is_ordinary<V>(c.b_norm)) return r;  // zero, not finite or to be scaled: not for a block
         r.iterations = std::ssize(c.history) - 1;
         r.residual = c.residual;
         r.relative = c.b_norm > 0 ? c.residual / c.b_norm : 0;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The loop of a solve: iterations in blocks, between which the host looks at the status. Where the method says that it
 // is done, or must begin anew, b - A x is computed: only that decides. After a failure the next candidate goes on.
+// A right-hand side of unusual scale is solved times a power of two (scaling.hpp).
 // For a PlanState of any system, with its set_up_first() and is_least_squares().
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "base/plural.hpp"
+#include "solve/scaling.hpp"
 #include "solve/state.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
@@ -31,7 +33,9 @@ public:
           x_(x_of(state, x)),
           given_x_(x),
           observe_(observe),
-          began_(trace::now())
+          began_(trace::now()),
+          guess_(state.recipe.guess),
+          scaling_(*state.system, state.checked)
     {
         report_.method = s_.choice().method;
         report_.setup_seconds = s_.setup_seconds;
@@ -39,8 +43,9 @@ public:
 
     Report run()
     {
-        if (s_.recipe.guess) move_x(given_x_, x_);
+        if (guess_) move_x(given_x_, x_);
         solve();
+        if (scaling_.changes()) undo_scale();
         move_x(x_, given_x_);
         return std::move(report_);
     }
@@ -65,13 +70,14 @@ private:
 
     void solve()
     {
-        const double norm = s_.system->compute_residual(b_, x_, true, s_.system->residual);
-        report_.target = std::max(stop().relative * norm, stop().absolute);
+        double norm = s_.system->compute_residual(b_, x_, true, s_.system->residual);
+        if (!is_ordinary<V>(norm)) norm = scale(norm);
+        report_.target = std::max(*stop().relative * norm, scaling_.applied(stop().absolute));
         rounding_ = 1e3 * std::numeric_limits<V>::epsilon() * norm;
-        if (!s_.recipe.guess || norm == 0) clear_x();
+        if (!guess_ || norm == 0) clear_x();
         if (!std::isfinite(norm)) return refuse("b");
         true_ = norm;
-        if (s_.recipe.guess && norm != 0) verify();
+        if (guess_ && norm != 0) verify();
         if (!std::isfinite(true_)) return refuse("the first guess");
         report_.history = {true_};
         started_ = true_;
@@ -81,6 +87,15 @@ private:
     }
 
     void clear_x() { s_.system->clear(x_.data()); }
+
+    // Where b is of unusual scale: goes on with b and x times a power of two. Returns the norm of that b.
+    double scale(double norm)
+    {
+        b_ = scaling_.apply(b_, norm);
+        if (!scaling_.changes()) return norm;
+        if (guess_) guess_ = scaling_.apply_to_guess(x_);
+        return s_.system->compute_residual(b_, x_, true, s_.system->residual);
+    }
 
     // Numbers that no method can begin with: x is 0.
     void refuse(std::string where)
@@ -279,7 +294,8 @@ private:
             if (status.halt == Halt::none) check_point();
         }
         const double seconds = trace::now() - began_;
-        if (observe_) observe_({report_.iterations, status.norm, report_.target, seconds});
+        if (observe_)
+            observe_({report_.iterations, scaling_.undone(status.norm), scaling_.undone(report_.target), seconds});
         if (seconds >= stop().seconds) finish(Reason::seconds);
         stuck_ = status.halt == Halt::none && stagnation() > 0 && report_.iterations - smallest_at_ >= stagnation();
         slow_ = status.halt == Halt::none && !stuck_ && is_too_slow();
@@ -322,11 +338,27 @@ private:
         const bool limit = report_.reason == Reason::iterations || report_.reason == Reason::seconds;
         const double slack = limit ? 10 : 1;  // residuals of CG rise and fall: the last x is better than it looks
         if (report_.reason != Reason::converged && !(true_ <= slack * best_)) restore_best();
+        if (scaling_.changes() && !round_x()) return refuse("x");
         report_.residual = true_;
         report_.relative = norm > 0 ? true_ / norm : 0;
         report_.history.back() = true_;
         if (true_ <= report_.target) report_.reason = Reason::converged;
+        else if (report_.reason == Reason::converged) report_.reason = Reason::stagnated;
         else if (s_.recipe.explain && report_.reason != Reason::not_finite) explain();
+    }
+
+    // x as the caller will have it, with its residual; whether it is in range.
+    bool round_x()
+    {
+        scaling_.round(x_);
+        verify();
+        return std::isfinite(true_);
+    }
+    void undo_scale()
+    {
+        scaling_.undo(x_);
+        scaling_.undo(report_);
+        if (!std::isfinite(report_.target)) report_.target = stop().absolute;  // times the power it had no number
     }
 
     // Why there may be no solution.
@@ -349,6 +381,8 @@ private:
     Output x_, given_x_;
     const Observer& observe_;
     double began_;
+    bool guess_;  // x has a first guess
+    Scaling<V, System> scaling_;
     offset_t seen_ = 0;  // iterations of the method that the host has looked at
     Report report_;
     double true_ = 0, best_ = 0;

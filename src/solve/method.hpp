@@ -56,6 +56,11 @@ public:
     {
         ctx.run([&](const auto& q) { copy(q, from, to, rows()); });
     }
+    // y = alpha x + beta y; beta == 0: y is not read.
+    void axpby(double alpha, const V* x, double beta, V* y) const
+    {
+        ctx.run([&](const auto& q) { vector::axpby(q, rows(), alpha, x, beta, y); });
+    }
     void clear(V* x) const
     {
         ctx.run([&](const auto& q) { fill_zero(q, x, rows()); });

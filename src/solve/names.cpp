@@ -83,8 +83,8 @@ struct PreconditionerText {
         if (p.empty()) return "solve[]";
         const Recipe& r = p.recipe();
         return concat("solve[", r.method ? to_text(*r.method) : "auto", ",",
-                      r.preconditioner ? to_text(*r.preconditioner) : "auto", ",", r.stop.relative, ",",
-                      r.stop.iterations, "]");
+                      r.preconditioner ? to_text(*r.preconditioner) : "auto", ",",
+                      r.stop.relative ? concat(*r.stop.relative) : "auto", ",", r.stop.iterations, "]");
     }
     std::string operator()(const Amg& p) const
     {
@@ -187,6 +187,13 @@ std::vector<std::string_view> split_parts(std::string_view text)
     return parts;
 }
 
+// A tolerance, or "auto" for that of the value type.
+std::optional<double> relative_of(std::string_view text, std::string_view part)
+{
+    if (part == "auto") return {};
+    return number_of(text, part);
+}
+
 // "solve[METHOD,PRECONDITIONER,RELATIVE,ITERATIONS]".
 Nested parse_inner(std::string_view text)
 {
@@ -199,7 +206,7 @@ Nested parse_inner(std::string_view text)
     Recipe r{.stop = {.relative = 0.01, .iterations = 100}};
     if (part[0] != "auto") r.method = parse_method(part[0]);
     if (part[1] != "auto") r.preconditioner = parse_preconditioner(part[1]);
-    if (part.size() > 2) r.stop.relative = number_of(text, part[2]);
+    if (part.size() > 2) r.stop.relative = relative_of(text, part[2]);
     if (part.size() > 3) r.stop.iterations = whole_number(text, part[3]);
     return Nested(r);
 }

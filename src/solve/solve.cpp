@@ -117,18 +117,18 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Recipe& 
                                                         .ctx = few,
                                                         .a = a,
                                                         .wide = std::move(wide),
-                                                        .recipe = recipe,
+                                                        .recipe = with_tolerance<V>(recipe),
                                                         .features = inspect(few, a)}});
     s->features.near_null_space = near_null_space.cols > 0;
     s->candidates = candidates(s->features, recipe);
     s->chosen = !recipe.preconditioner;
     s->system = std::make_unique<System<V>>(few, a);
     s->system->near_null = keep_near_null(few, a.rows, near_null_space);
-    set_up_first<V>(*s);
-    s->first = s->current;
     if (has_graphs(*s)) s->x = s->system->make_vector();
     s->best = s->system->make_vector();
     s->checked = s->system->make_vector();
+    set_up_first<V>(*s);  // last: a candidate has to fit what is left of the budget
+    s->first = s->current;
     few.synchronize();
     s->setup_seconds = s->make_seconds = trace::now() - begin;
     return Plan(std::move(s));

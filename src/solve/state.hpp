@@ -53,6 +53,14 @@ struct PlanState {
     bool is_last() const { return current + 1 == candidates.size(); }
 };
 
+// With the tolerance of V where the recipe has none.
+template <class V>
+Recipe with_tolerance(Recipe recipe)
+{
+    recipe.stop.relative = recipe.stop.relative.value_or(default_relative<V>());
+    return recipe;
+}
+
 // Whether blocks are captured.
 template <class State>
 bool has_graphs(const State& s)

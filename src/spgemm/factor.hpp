@@ -95,9 +95,13 @@ void renew(const Context& ctx, Factor<V>& f, const CsrView<V>& given, Op op, boo
         });
 }
 
+// policy.cpp: ValueError where an option is out of range.
+void check_options(const Options& options);
+
 template <class V>
 void check_factors(const Context& ctx, const CsrView<V>& a, const CsrView<V>& b, const Options& options)
 {
+    check_options(options);
     const index_t inner_a = options.op_a == Op::none ? a.cols : a.rows,
                   inner_b = options.op_b == Op::none ? b.rows : b.cols;
     require(inner_a == inner_b,

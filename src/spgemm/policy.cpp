@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/enumerators.hpp"
 #include "base/plural.hpp"
 #include "base/suggest.hpp"
 #include "spgemm/adaptive/groups.hpp"
@@ -174,6 +175,13 @@ bool is_repeatable(const Policy& policy, Backend backend)
     return backend == Backend::cpu || (policy.method != Method::nsparse && policy.method != Method::deltasparse);
 }
 
+void check_options(const Options& options)
+{
+    require_enumerator(options.op_a, Op::transpose, "op_a");
+    require_enumerator(options.op_b, Op::transpose, "op_b");
+    require_enumerator(options.refill, NumericReuse::fastest, "refill");
+}
+
 void check_reuse(NumericReuse refill, const Policy& policy, Backend backend)
 {
     require<ValueError>(
@@ -192,7 +200,7 @@ NumericReuse choose_reuse(const Features& features, offset_t products, offset_t 
                : NumericReuse::find_places;
 }
 
-std::string to_text(NumericReuse refill) { return refill_names[static_cast<std::size_t>(refill)]; }
+std::string to_text(NumericReuse refill) { return name_in(refill_names, refill); }
 
 NumericReuse parse_reuse(std::string_view text)
 {
@@ -208,7 +216,7 @@ bool always_sorts(const Policy& policy, Backend backend)
     return backend == Backend::cuda && policy.method != Method::deltasparse;
 }
 
-std::string to_text(Method method) { return method_names[static_cast<std::size_t>(method)]; }
+std::string to_text(Method method) { return name_in(method_names, method); }
 
 std::string to_text(const Policy& p)
 {

@@ -417,25 +417,36 @@ std::string Plan<V>::describe() const
 
 namespace {
 
-// The last row of the longest range from `first` on whose C, with what fill() holds, fits.
-index_t fitting_rows(const std::vector<offset_t>& begin, index_t first, std::size_t bytes, std::size_t fixed_bytes,
-                     std::size_t bytes_per_row, std::size_t value_bytes)
+// Bytes of rows of C, with what fill() holds.
+struct RowBytes {
+    const std::vector<offset_t>& begin;
+    std::size_t fixed, per_row, value_bytes;
+
+    index_t rows() const { return static_cast<index_t>(begin.size()) - 1; }
+    std::size_t of(index_t first, index_t last) const
+    {
+        const offset_t nonzeros = begin[static_cast<std::size_t>(last)] - begin[static_cast<std::size_t>(first)];
+        return fixed + static_cast<std::size_t>(last - first) * per_row +
+               result_bytes(last - first, nonzeros, value_bytes);
+    }
+};
+
+void require_row_fits(const RowBytes& need, index_t row, std::size_t bytes)
 {
-    const auto rows = static_cast<index_t>(begin.size()) - 1;
-    const auto need = [&](index_t last) {
-        return fixed_bytes + static_cast<std::size_t>(last - first) * bytes_per_row +
-               result_bytes(last - first,
-                            begin[static_cast<std::size_t>(last)] - begin[static_cast<std::size_t>(first)],
-                            value_bytes);
-    };
-    if (need(first + 1) > bytes)
-        throw OutOfMemory(concat("row ", first, " of C needs ", need(first + 1), " bytes, ", bytes,
-                                 " are left of the budget"),
-                          need(first + 1), bytes, "raise the budget");
-    index_t low = first + 1, high = rows;
+    const std::size_t alone = need.of(row, row + 1);
+    if (alone > bytes)
+        throw OutOfMemory(concat("row ", row, " of C needs ", alone, " bytes, ", bytes, " are left of the budget"),
+                          alone, bytes, "raise the budget");
+}
+
+// The last row of the longest range from `first` on whose C, with what fill() holds, fits.
+index_t fitting_rows(const RowBytes& need, index_t first, std::size_t bytes)
+{
+    require_row_fits(need, first, bytes);
+    index_t low = first + 1, high = need.rows();
     while (low < high) {
         const index_t middle = low + (high - low + 1) / 2;
-        if (need(middle) <= bytes) low = middle;
+        if (need.of(first, middle) <= bytes) low = middle;
         else high = middle - 1;
     }
     return low;
@@ -456,8 +467,11 @@ void Plan<V>::in_chunks(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>&
         const auto needs = [&](offset_t rows) {
             return fill_bytes_for(q, s.choice.policy, s.work, rows, s.cols(), sizeof(V));
         };
+        const RowBytes need{begin, needs(0), needs(1) - needs(0), sizeof(V)};
+        const std::size_t room = ceiling.left();
+        for (index_t row = 0; row < s.rows(); ++row) require_row_fits(need, row, room);  // before any is given
         for (index_t first = 0; first < s.rows();) {
-            const index_t last = fitting_rows(begin, first, ceiling.left(), needs(0), needs(1) - needs(0), sizeof(V));
+            const index_t last = fitting_rows(need, first, ceiling.left());
             const offset_t base =
                 group_rows(q, s.a.view(), s.choice.policy, s.work, first, last - first, s.row_begin.data()) -
                 (begin[static_cast<std::size_t>(last)] - begin[static_cast<std::size_t>(first)]);

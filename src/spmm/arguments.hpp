@@ -20,6 +20,9 @@ namespace tulle::inline TULLE_ABI::spmm {
 // Columns of B that a plan has room for at once, whatever is expected.
 inline constexpr index_t most_columns = 1024;
 
+// policy.cpp: ValueError where an option is out of range.
+void check_options(const Options& options, std::size_t value_bytes);
+
 template <class V>
 inline constexpr bool is_half = sizeof(V) == 2;
 

@@ -8,10 +8,13 @@
 #include <array>
 #include <cstdint>
 
+#include "base/enumerators.hpp"
 #include "base/math.hpp"
 #include "base/suggest.hpp"
+#include "spmm/arguments.hpp"
 #include "spmm/panels.hpp"
 #include "spmm/row_costs.hpp"
+#include "spmm/tile_choice.hpp"
 #include "spmm/tiles.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
@@ -381,6 +384,23 @@ std::vector<Policy> candidates(const Features& t, const Limits& limits)
     return all;
 }
 
+void check_options(const Options& o, std::size_t value_bytes)
+{
+    require_enumerator(o.op, Op::transpose, "op");
+    require_enumerator(o.b_layout, Layout::col_major, "b_layout");
+    require_enumerator(o.math, Math::tf32, "math");
+    require_enumerator(o.effort, Effort::search, "effort");
+    if (o.order) require_enumerator(*o.order, OrderKind::bsa, "order");
+    require<ValueError>(o.n >= 0, [&] { return concat("B cannot have ", o.n, " columns"); });
+    require<ValueError>(o.math == Math::exact || value_bytes != 8, "tf32 is for float, not for double");
+    require_not_negative(o.expected_calls, "expected_calls");
+    if (o.delta) fixed_density(*o.delta);  // refuses what is no density
+    require_not_negative(o.piece.value_or(0), "piece");
+    require_not_negative(o.lanes.value_or(0), "lanes");
+    require<ValueError>(o.piece || !o.lanes, "lanes are given without a length of segments",
+                        "give the length of segments too (piece); 0: whole rows");
+}
+
 void check_policy(const Policy& policy, const Features& t, const Limits& limits)
 {
     const auto all = candidates(t, limits);
@@ -403,7 +423,7 @@ void check_policy(const Policy& policy, const Features& t, const Limits& limits)
                      concat("possible here: ", possible));
 }
 
-std::string to_text(Kernel kernel) { return kernel_names[static_cast<std::size_t>(kernel)]; }
+std::string to_text(Kernel kernel) { return name_in(kernel_names, kernel); }
 
 std::string to_text(const Policy& p)
 {

@@ -70,9 +70,6 @@ template <class State>
 void look(State& s)
 {
     const trace::Phase phase{"look"};
-    require<ValueError>(s.options.n >= 0, [&] { return concat("B cannot have ", s.options.n, " columns"); });
-    require<ValueError>(s.options.math == Math::exact || s.features.value_bytes != 8,
-                        "tf32 is for float, not for double");
     if (s.options.checked) check_matrix(s.ctx, s.a);
     if (s.transposed()) s.copy = transpose_rows(s.ctx, s.a, s.source);
     const auto rows = s.rows();
@@ -209,6 +206,7 @@ void prepare(State& s)
 template <class State, class V>
 std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& given, const Options& options)
 {
+    check_options(options, sizeof(V));
     Buffer<offset_t> wide;
     const auto a = matrix::widened<CsrView<V>>(all, given, wide);
     const Context ctx =
@@ -233,8 +231,6 @@ std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& given, co
     if (options.force) check_policy(*options.force, s->features, s->limits);
     else if (wants_cost(s->features, s->limits) && (s->features.tensor || !options.piece)) consider_orders(*s);
     s->choice = options.force ? Choice{*options.force, "asked for by the caller"} : choose(s->features, s->limits);
-    require<ValueError>(options.piece || !options.lanes, "lanes are given without a length of segments",
-                        "give the length of segments too (piece); 0: whole rows");
     if (options.piece && !options.force) take_piece(*s, *options.piece);
     s->rule = rule_of(*s);
     prepare(*s);

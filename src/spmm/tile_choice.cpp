@@ -27,7 +27,7 @@ Seconds seconds_of(const CostModel& model, index_t n, std::size_t value_bytes)
 TileRule fixed_density(double delta)
 {
     require<ValueError>(
-        delta >= 0, [&] { return concat("delta = ", delta, " is no density"); }, "0 to 1");
+        delta >= 0 && delta <= 1, [&] { return concat("delta = ", delta, " is no density"); }, "0 to 1");
     return {.least = delta * tile_places, .gain = 0};
 }
 

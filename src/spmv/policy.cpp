@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/enumerators.hpp"
 #include "base/math.hpp"
 #include "base/plural.hpp"
 #include "base/suggest.hpp"
@@ -362,9 +363,9 @@ void check_policy(const Policy& policy, const Features& t, const Limits& limits)
                      concat("possible here: ", possible));
 }
 
-std::string to_text(Kernel kernel) { return kernel_names[static_cast<std::size_t>(kernel)]; }
+std::string to_text(Kernel kernel) { return name_in(kernel_names, kernel); }
 
-std::string to_text(Format format) { return format_names[static_cast<std::size_t>(format)]; }
+std::string to_text(Format format) { return name_in(format_names, format); }
 
 std::string to_text(const Policy& p)
 {

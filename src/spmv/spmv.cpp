@@ -17,6 +17,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/enumerators.hpp"
 #include "base/math.hpp"
 #include "base/plural.hpp"
 #include "device/calibrate.hpp"
@@ -486,6 +487,7 @@ void run_checked(State& s, const Vectors<V>& v)
 template <class V, class M>
 Plan<V, M> Plan<V, M>::make(const Context& ctx, const AnyView<M>& a, const Options& options)
 {
+    require_enumerator(options.op, Op::transpose, "op");
     return Plan(make_state<State>(ctx, a, options, true, options.checked));
 }
 
@@ -593,6 +595,7 @@ template <class V, class M>
 void Plan<V, M>::once(const Context& ctx, const AnyView<M>& a, V alpha, std::span<const V> x, V beta, std::span<V> y,
                       const Options& options)
 {
+    require_enumerator(options.op, Op::transpose, "op");
     const Vectors<V> v{alpha, x.data(), beta, y.data()};
     const bool checks = checks_with_product(ctx, a, v, options);
     if (checks && is_done_at_once(ctx, a, x, y, options, v)) return;

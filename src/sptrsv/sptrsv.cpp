@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enumerators.hpp"
 #include "base/plural.hpp"
 #include "device/placed.hpp"
 #include "matrix/plan_checks.hpp"
@@ -167,6 +168,19 @@ void find_levels(State& s)
     s.prepared.levels = s.features.levels;
 }
 
+void check_options(const Options& o)
+{
+    require_enumerator(o.uplo, Uplo::upper, "uplo");
+    require_enumerator(o.op, Op::transpose, "op");
+    require_enumerator(o.other_side, OtherSide::ignore, "other_side");
+    require_enumerator(o.accuracy, Accuracy::substitution, "accuracy");
+    require_enumerator(o.effort, Effort::search, "effort");
+    require_enumerator(o.analysis, Analysis::device, "analysis");
+    require_not_negative(o.right_hand_sides, "right_hand_sides");
+    require_not_negative(o.expected_calls, "expected_calls");
+    require_not_negative(o.seconds, "seconds");
+}
+
 }  // namespace
 
 template <class V>
@@ -178,6 +192,7 @@ void run(const Context& ctx, const Prepared<V>& p, const RhsView<V>& sides)
 template <class V>
 Plan<V> Plan<V>::make(const Context& all, const AnyView<V>& given, const Options& options)
 {
+    check_options(options);
     Buffer<offset_t> wide;
     const auto a = matrix::widened<WideView<V>>(all, given, wide);
     require_square(a);

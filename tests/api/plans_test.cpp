@@ -100,7 +100,7 @@ static_assert(requires(spmm::TeamPlan<double>& plan, DenseView<const double> b, 
 static_assert(requires(spgemm::TeamPlan<double>& plan) { plan.run_on(0); });
 // clang-format on
 
-// A plan that was moved works, and one that was moved from can be assigned to.
+// A plan that was moved works; one that was moved from says so, and can be assigned to.
 TEST(Plans, MoveWithTheirData)
 {
     const Context ctx = Context::cpu();
@@ -110,7 +110,11 @@ TEST(Plans, MoveWithTheirData)
     const std::vector<double> x(16, 1.0);
     std::vector<double> y(16), again(16);
     second.run(x, y);
+    EXPECT_THROW(first.run(x, again), ValueError);
+    EXPECT_THROW(first.describe(), ValueError);
+    EXPECT_EQ(again, std::vector<double>(16)) << "nothing is written";
     first = std::move(second);
+    EXPECT_THROW(second.bytes(), ValueError);
     first.run(x, again);
     EXPECT_EQ(y[0], 2.0);
     EXPECT_EQ(y, again);

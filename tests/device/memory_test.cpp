@@ -11,6 +11,7 @@
 
 #include "device/strided_copy.hpp"
 #include "support/backends.hpp"
+#include "tulle/text.hpp"
 
 namespace tulle::inline TULLE_ABI {
 namespace {
@@ -95,6 +96,43 @@ TEST_P(MemoryOn, GivesEmptyBuffersAndMoves)
     EXPECT_EQ(a.size(), 7);
     EXPECT_EQ(b.size(), 0);
     EXPECT_EQ(c.memory().live_blocks(), 1);
+}
+
+TEST_P(MemoryOn, CountsEmptyBuffersAsNoBytes)
+{
+    auto c = ctx();
+    c.budget(10);
+    const auto a = buffer<char>(c, 10);
+    const auto b = buffer<char>(c, 0);
+    EXPECT_EQ(c.memory().live(space(c)), 10u);
+    EXPECT_EQ(c.memory().live_blocks(), 2);
+}
+
+TEST_P(MemoryOn, DoesNotCountInItsPeakWhatWasRefused)
+{
+    const auto c = ctx();
+    const auto a = buffer<char>(c, 100);
+    EXPECT_THROW(buffer<double>(c, offset_t{1} << 50), OutOfMemory);
+    EXPECT_EQ(c.peak_bytes(), 100u);
+}
+
+// A budget of what the hint names holds the array that was refused.
+TEST_P(MemoryOn, RoundsTheBudgetThatItAsksForUp)
+{
+    for (const offset_t bytes : {1, 1023, 1025, 64'100, 1 << 20, (1 << 20) + 1, 1'100'000}) {
+        auto c = ctx();
+        c.budget(static_cast<std::size_t>(bytes - 1));
+        std::string hint;
+        try {
+            buffer<char>(c, bytes);
+        } catch (const OutOfMemory& e) {
+            hint = e.hint();
+        }
+        const std::string begin = "raise the budget to more than ";
+        ASSERT_TRUE(hint.starts_with(begin)) << hint;
+        c.budget(parse_bytes(hint.substr(begin.size())));
+        EXPECT_NO_THROW(buffer<char>(c, bytes)) << hint;
+    }
 }
 
 TEST_P(MemoryOn, BuffersOutliveTheirContext)

@@ -439,6 +439,16 @@ TEST(Generate, SurvivesEveryFailingAllocation)
     }
 }
 
+TEST(Generate, HasNoFingerprintOfABrokenPattern)
+{
+    const double value[3] = {1, 1, 1};
+    for (const auto& [far, col] : {std::pair{offset_t{1'000'000'000'000}, index_t{0}}, {2, 3}, {2, -1}}) {
+        const offset_t begin[4] = {0, 1, far, 3};
+        const index_t cols[3] = {0, col, 2};
+        EXPECT_THROW(io::fingerprint(CsrView<double>{3, 3, 3, begin, cols, value}), ValueError) << far << ' ' << col;
+    }
+}
+
 TEST(Generate, TellsItsProgress)
 {
     for (const auto* sentence : {"stencil5:600", "rmat:12,8", "twin:rma10"}) {

@@ -562,7 +562,7 @@ TEST_P(SolveOn, LooksAroundTheRoomForNorms)
         const Recipe recipe{.method = m, .preconditioner = None{}, .restart = 100, .check_every = 1};
         const auto often = solve_with<double>(ctx(), a, right_side(a), recipe);
         EXPECT_GT(often.report.iterations, most_unseen) << "the case is too easy";
-        expect_solved(a, right_side(a), often, recipe.stop.relative);
+        expect_solved(a, right_side(a), often, recipe.stop.relative.value_or(1e-8));
         for (const int every : {most_unseen - 1, most_unseen, most_unseen + 1, 1000}) {
             if (!has_turn(number++)) continue;
             Recipe other = recipe;
@@ -1051,6 +1051,27 @@ TEST_P(SolveOn, GoesOnWithTheNextCandidateAndKeepsIt)
     EXPECT_NE(first.advice.find(to_text(first.method)), std::string::npos) << first.advice;
     EXPECT_TRUE(second.advice.empty()) << second.advice;
     EXPECT_LE(second.iterations, first.iterations);
+}
+
+// The cheapest candidate that fits is better than none.
+TEST(Solve, TakesACandidateThatFitsTheBudget)
+{
+    if (build::simulated) GTEST_SKIP() << "a budget of the host";
+    const Csr<double> a = io::generate<double>(Context::cpu(1), "stencil5:50");
+    const Recipe first = Plan<double>::make(Context::cpu(1), a.view()).policy();
+    for (std::size_t budget = 100'000; budget < 10'000'000; budget += budget / 8) {
+        Context c = Context::cpu(1);
+        c.budget(budget);
+        try {
+            const auto plan = Plan<double>::make(c, a.view());
+            EXPECT_NE(*plan.policy().preconditioner, *first.preconditioner) << budget;
+            EXPECT_NE(plan.describe().find("does not fit"), std::string::npos) << plan.describe();
+            return;
+        } catch (const OutOfMemory&) {
+            EXPECT_EQ(c.memory().live_blocks(), 0);
+        }
+    }
+    FAIL() << "no budget was enough";
 }
 
 // Values that a kept setup no longer fits: the report advises a new plan.

@@ -420,6 +420,30 @@ TEST_P(SpgemmOn, SmallBudgetsMeanManyChunks)
     EXPECT_EQ(c.memory().budget(space), Memory::unlimited);
 }
 
+// Whatever the budget: rows are refused before the first chunk, or all are delivered.
+TEST(Spgemm, ABudgetThatAllowsTheFirstChunkAllowsAll)
+{
+    if (build::simulated) GTEST_SKIP() << "hundreds of products, all on the CPU";
+    const Context c = Context::cpu(1);
+    const auto a = to_device(c, random_matrix<double>(60, 60, 0.1, Values::integers, 8).view());
+    const auto whole = multiply(c, a.view(), a.view());
+    offset_t refused = 0, delivered = 0;
+    for (std::size_t budget = 1000; budget < 60'000; budget += 97) {
+        index_t rows = 0;
+        try {
+            for_each_chunk(c, a.view(), a.view(), [&](index_t, const Csr<double>& some) { rows += some.rows; },
+                           {.checked = false, .budget = budget});
+            EXPECT_EQ(rows, whole.rows);
+            ++delivered;
+        } catch (const OutOfMemory& e) {
+            EXPECT_EQ(rows, 0) << "budget " << budget << ": " << e.what();
+            ++refused;
+        }
+    }
+    EXPECT_GT(refused, 0);
+    EXPECT_GT(delivered, 0);
+}
+
 TEST_P(SpgemmOn, LeavesNothingBehindWhenMemoryRunsOut)
 {
     if (simt::under_tsan) GTEST_SKIP() << "what is left is no race, and others run the same kernels";

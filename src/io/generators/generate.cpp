@@ -8,6 +8,7 @@
 #include "io/generators/part.hpp"
 #include "tulle/io.hpp"
 #include "tulle/outline.hpp"
+#include "tulle/validate.hpp"
 
 namespace tulle::inline TULLE_ABI::io {
 namespace {
@@ -97,6 +98,8 @@ template <class V>
 std::uint64_t fingerprint(const CsrView<V>& a)
 {
     check_arrays(Context::cpu(1), a);
+    const Findings found = validate_pattern(Context::cpu(), a);
+    require<ValueError>(found.ok(), found.problem);
     std::uint64_t sum = 0;
 #pragma omp parallel for reduction(+ : sum) schedule(dynamic, 1024)
     for (index_t i = 0; i < a.rows; ++i)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solve/scaling.hpp"
 #include "tulle/trace.hpp"
 
 namespace tulle::inline TULLE_ABI::solve {
@@ -92,10 +93,11 @@ void BlockCg<V>::start(const std::vector<BlockColumn>& columns, const Stop& stop
         if (c >= columns.size()) s.halt = Halt::target;
         else {
             s.norm = columns[c].residual;
-            if (std::isfinite(s.norm)) largest = std::max(largest, s.norm);
+            const bool ordinary = is_ordinary<V>(columns[c].b_norm);
+            if (ordinary && std::isfinite(s.norm)) largest = std::max(largest, s.norm);
             s.target = columns[c].target;
             s.limit = stop.divergence * columns[c].residual;
-            if (!(s.norm > s.target)) s.halt = std::isfinite(s.norm) ? Halt::target : Halt::not_finite;
+            if (!ordinary || !(s.norm > s.target)) s.halt = std::isfinite(s.norm) ? Halt::target : Halt::not_finite;
         }
     }
     system_.ctx.run([&](const auto& q) { upload(q, status.data(), status_.data(), block_columns); });
@@ -155,7 +157,7 @@ std::vector<BlockColumn> BlockCg<V>::solve(const DenseView<const V>& b, const De
     for (std::size_t c = 0; c < columns.size(); ++c) {
         columns[c] = {b_norm[c],
                       at_start[c],
-                      std::max(limits.stop.relative * b_norm[c], limits.stop.absolute),
+                      std::max(*limits.stop.relative * b_norm[c], limits.stop.absolute),
                       Halt::none,
                       {at_start[c]}};
     }

@@ -137,15 +137,18 @@ TeamPlan<V> TeamPlan<V>::make(const Team& members, const AnyCsr<V>& given, const
     const auto a = matrix::widened<CsrView<V>>(host, given, wide);
     require(a.rows == a.cols, [&] { return concat("A must be square, not ", a.rows, " x ", a.cols); });
     check(host, a);
-    auto s = std::make_unique<State>(State{team::State<V>{
-        .ctx = host, .a = a, .wide = std::move(wide), .recipe = recipe, .features = inspect_for(host, members, a)}});
+    auto s = std::make_unique<State>(State{team::State<V>{.ctx = host,
+                                                          .a = a,
+                                                          .wide = std::move(wide),
+                                                          .recipe = with_tolerance<V>(recipe),
+                                                          .features = inspect_for(host, members, a)}});
     s->recipe.check_every = 1;
     s->candidates = candidates_for(s->features, recipe);
     s->chosen = !recipe.preconditioner;
     s->system = std::make_unique<team::System<V>>(host, fix_order(members), a);
-    team::set_up_first<V>(*s);
-    s->first = s->current;
     for (team::Vector<V>* v : {&s->best, &s->checked, &s->b, &s->x}) *v = s->system->make_vector();
+    team::set_up_first<V>(*s);  // last: a candidate has to fit what is left of the budget
+    s->first = s->current;
     s->setup_seconds = s->make_seconds = trace::now() - begin;
     return TeamPlan(std::move(s));
 }

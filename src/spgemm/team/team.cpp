@@ -100,7 +100,8 @@ TeamPlan<V> TeamPlan<V>::make(const Team& team, const AnyCsr<V>& any_a, const An
     const Context host = partition::host_for(std::max(nonzeros_of(any_a), nonzeros_of(any_b)));
     Wide<V> given = widen(host, any_a, any_b);
     const CsrView<V> a = given.a, b = given.b;
-    check_factors(host, a, b, {.op_a = options.op_a, .op_b = options.op_b, .checked = options.checked});
+    check_factors(host, a, b,
+                  {.op_a = options.op_a, .op_b = options.op_b, .checked = options.checked, .refill = options.refill});
     auto s = std::unique_ptr<State>(new State{{.host = host,
                                                .options = options,
                                                .given = std::move(given),

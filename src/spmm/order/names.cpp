@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/enumerators.hpp"
 #include "base/suggest.hpp"
 #include "tulle/error.hpp"
 #include "tulle/spmm.hpp"
@@ -15,7 +16,7 @@ constexpr std::array<const char*, 5> order_names{"natural", "degree", "minhash",
 
 }  // namespace
 
-std::string to_text(OrderKind kind) { return order_names[static_cast<std::size_t>(kind)]; }
+std::string to_text(OrderKind kind) { return name_in(order_names, kind); }
 
 std::string to_text(Dispersion dispersion) { return dispersion == Dispersion::paper ? "paper" : "released"; }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/enumerators.hpp"
 #include "base/suggest.hpp"
 #include "tulle/error.hpp"
 #include "tulle/spmm_team.hpp"
@@ -18,7 +19,7 @@ constexpr std::size_t sector_bytes = 32;  // what a GPU's memory delivers at onc
 
 }  // namespace
 
-std::string to_text(SplitBy split) { return split_names[static_cast<std::size_t>(split)]; }
+std::string to_text(SplitBy split) { return name_in(split_names, split); }
 
 SplitBy parse_split(std::string_view name)
 {

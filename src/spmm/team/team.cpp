@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/enumerators.hpp"
 #include "base/math.hpp"
 #include "base/plural.hpp"
 #include "matrix/plan_checks.hpp"
@@ -261,8 +262,8 @@ Options wish_of(const State& s, std::size_t member, bool deterministic)
 template <class V>
 void require_options(const Team& team, const TeamOptions& o)
 {
-    require<ValueError>(o.product.n >= 0, [&] { return concat("B cannot have ", o.product.n, " columns"); });
-    require<ValueError>(o.product.math == Math::exact || sizeof(V) != 8, "tf32 is for float, not for double");
+    check_options(o.product, sizeof(V));
+    require_enumerator(o.split, SplitBy::columns, "split");
     require<ValueError>(!(partition::is_deterministic(team) && o.product.force &&
                           o.product.force->kernel != Kernel::rows),
                         "dense, panels and tiles add in an order that depends on the number of members",

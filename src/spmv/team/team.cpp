@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/enumerators.hpp"
 #include "base/plural.hpp"
 #include "device/placed.hpp"
 #include "matrix/plan_checks.hpp"
@@ -255,6 +256,13 @@ std::string cuts_text(const team::Decision& d, bool fixed, Axis axis, double tol
                    : concat("between ", lines, " where that is within ", tolerance * 100, " %, else inside them");
 }
 
+void check_options(const TeamOptions& o)
+{
+    require_enumerator(o.op, Op::transpose, "op");
+    require_enumerator(o.exchange, Exchange::gather, "exchange");
+    require_enumerator(o.overlap, Overlap::never, "overlap");
+}
+
 }  // namespace
 
 double predict_seconds(std::span<const TeamPart> parts, std::span<const double> seconds, std::size_t value_bytes,
@@ -278,6 +286,7 @@ double predict_seconds(std::span<const TeamPart> parts, std::span<const double> 
 template <class V>
 TeamPlan<V> TeamPlan<V>::make(const Team& team, const PartitionableView<V>& given, const TeamOptions& options)
 {
+    check_options(options);
     const Context host = partition::host_for(std::visit([](const auto& m) { return m.nonzeros; }, given));
     Buffer<offset_t> wide;
     const auto a = matrix::widened<WideView<V>>(host, given, wide);

@@ -111,6 +111,13 @@ Dense<V> near_null_space(const Session& session, const Context& host, const Solv
     return vectors;
 }
 
+// Whether the tolerance is below what residuals in float can be told to.
+template <class V>
+bool is_beyond_float(const SolveOptions& o)
+{
+    return std::is_same_v<V, float> && o.tolerance && *o.tolerance < 1e-6;
+}
+
 solve::Recipe recipe_of(const SolveOptions& o)
 {
     solve::Recipe recipe{.stop = {.relative = o.tolerance, .iterations = o.iterations}, .restart = o.restart};
@@ -271,14 +278,16 @@ void solve_as(const Session& session, const SolveOptions& o)
         picture::HistoryPlot plot{.title = o.matrix.name(),
                                   .subtitle = fmt::format("{}, {}", outcome.method, outcome.preconditioner),
                                   .residual = outcome.report.history,
-                                  .target = o.tolerance};
+                                  .target = o.tolerance.value_or(solve::default_relative<V>())};
         const double scale = outcome.report.relative > 0 ? outcome.report.relative / outcome.report.residual : 1;
         for (double& r : plot.residual) r *= scale;
         picture::write_history(o.plot, plot);
     }
     require<CheckFailed>(
         outcome.report.converged(), [&] { return concat(o.matrix.text, ": ", outcome.report.text()); },
-        "try another --method or --preconditioner, a larger --tolerance or more --max-iterations");
+        is_beyond_float<V>(o) ? "float does not reach such a tolerance: leave --tolerance at 1e-5, or use --type f64"
+                              : "try another --method or --preconditioner, a larger --tolerance or more "
+                                "--max-iterations");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // tulle solve: A x = b.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "apps/cli/support/session.hpp"
@@ -17,8 +18,9 @@ struct SolveOptions {
     Source near_null_space = {};         // no text: constants; a matrix, or "rigid-body:" and coordinates
     index_t unknowns_per_node = 0;       // 0: 1, or the dimensions of the coordinates
     std::string backend = "cpu", type = "f64";
-    std::string to, plot;                  // x; a picture of the residuals
-    double tolerance = 1e-8, seconds = 0;  // seconds: 0 is no limit
+    std::string to, plot;             // x; a picture of the residuals
+    std::optional<double> tolerance;  // empty: that of the type
+    double seconds = 0;               // 0: no limit
     offset_t iterations = 10'000;
     int restart = 30;
     std::string graphs = "auto";
