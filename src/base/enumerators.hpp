@@ -18,15 +18,14 @@ void require_enumerator(E value, E last, std::string_view option)
 {
     const auto number = static_cast<long>(value);
     require<ValueError>(
-        number >= 0 && number <= static_cast<long>(last),
-        [&] { return concat(option, " has no enumerator ", number); }, "use one of those that the header names");
+        number >= 0 && number <= static_cast<long>(last), [&] { return concat(option, " has no enumerator ", number); },
+        "use one of those that the header names");
 }
 
 // ValueError where a number is NaN or below zero.
 inline void require_not_negative(double value, std::string_view option)
 {
-    require<ValueError>(
-        value >= 0, [&] { return concat(option, " = ", value, " must be 0 or more"); });
+    require<ValueError>(value >= 0, [&] { return concat(option, " = ", value, " must be 0 or more"); });
 }
 
 // The name of an enumerator, also of one that does not exist.

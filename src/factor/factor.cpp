@@ -437,11 +437,10 @@ std::string Plan<V>::describe() const
     if (s.options.kind == Kind::iluk) kind += concat(", level ", s.options.level);
     if (s.options.kind == Kind::ilut) kind += concat(", drop ", s.options.drop, ", fill ", s.options.fill);
     if (s.options.match) kind += ", rows matched to columns and scaled";
-    std::string text =
-        concat("factor on ", s.ctx.name(), ": ", kind, sizeof(V) == 4 ? ", float" : ", double", "\n  factors: ", rows(),
-               plural(rows(), " row, ", " rows, "), s.pattern.nonzeros(),
-               plural(s.pattern.nonzeros(), " entry; ", " entries; "), "the matrix has ", s.features.nonzeros,
-               "\n  levels:  ", levels_text<V>(s), unknowns_text<V>(s));
+    std::string text = concat("factor on ", s.ctx.name(), ": ", kind, sizeof(V) == 4 ? ", float" : ", double",
+                              "\n  factors: ", rows(), plural(rows(), " row, ", " rows, "), s.pattern.nonzeros(),
+                              plural(s.pattern.nonzeros(), " entry; ", " entries; "), "the matrix has ",
+                              s.features.nonzeros, "\n  levels:  ", levels_text<V>(s), unknowns_text<V>(s));
     text += r.shift == 0 ? std::string("\n  shift:   none") : concat("\n  shift:   ", r.shift, " of the diagonal");
     if (r.first_breakdown != Breakdown::none)
         text += concat(", after ", r.attempts, " attempts: row ", r.first_row,

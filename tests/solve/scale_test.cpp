@@ -42,7 +42,7 @@ std::vector<V> integers_for(index_t rows)
 
 template <class V>
 Answer<V> answer_to(const Context& c, const HostCsr<V>& a, const std::vector<V>& b, const Recipe& recipe,
-                     std::vector<V> guess = {}, const Observer& observe = {})
+                    std::vector<V> guess = {}, const Observer& observe = {})
 {
     if (guess.empty()) guess.assign(b.size(), std::numeric_limits<V>::quiet_NaN());
     const Csr<V> there = to_device(c, a.view());
@@ -117,7 +117,8 @@ TEST_P(ScaleOn, TakesAFirstGuess)
     const Recipe recipe{.method = Method::cg, .guess = true};
     const auto solved = answer_to<double>(ctx(), a, b, {.method = Method::cg, .stop = {.relative = 1e-12}});
     for (const int exponent : {-600, 700}) {
-        const auto near = answer_to<double>(ctx(), a, times_power(b, exponent), recipe, times_power(solved.x, exponent));
+        const auto near =
+            answer_to<double>(ctx(), a, times_power(b, exponent), recipe, times_power(solved.x, exponent));
         EXPECT_EQ(near.report.iterations, 0) << near.report.text();
         EXPECT_TRUE(near.report.converged());
     }
@@ -142,7 +143,8 @@ TEST_P(ScaleOn, TellsZeroAndInfinityFromScale)
     }
     auto small = a;
     for (double& v : small.value) v *= 1e-200;
-    const auto over = answer_to<double>(ctx(), small, times_power(integers_for<double>(a.rows), 700), {.method = Method::cg});
+    const auto over =
+        answer_to<double>(ctx(), small, times_power(integers_for<double>(a.rows), 700), {.method = Method::cg});
     EXPECT_EQ(over.report.reason, Reason::not_finite) << "x is larger than any double";
     EXPECT_TRUE(std::isfinite(over.x[0]));
 }
