@@ -128,9 +128,9 @@ void bind(nb::module_& m, const char* name)
 {
     using P = SolverPlan<V>;
     nb::class_<P>(m, name)
-        .def(nb::init<Place&, const Compressed&, const std::string&, const std::string&, double, double, offset_t,
-                      double, int, bool, bool, index_t, const Input<V>&, index_t>(),
-             "context"_a, "a"_a, "method"_a, "preconditioner"_a, "relative"_a, "absolute"_a, "iterations"_a,
+        .def(nb::init<Place&, const Compressed&, const std::string&, const std::string&, std::optional<double>, double,
+                      offset_t, double, int, bool, bool, index_t, const Input<V>&, index_t>(),
+             "context"_a, "a"_a, "method"_a, "preconditioner"_a, "relative"_a.none(), "absolute"_a, "iterations"_a,
              "seconds"_a, "restart"_a, "guess"_a, "graphs"_a, "unknowns_per_node"_a, "near_null_space"_a.noconvert(),
              "vectors"_a)
         .def("solve", &P::solve, "b"_a.noconvert(), "x"_a.noconvert())

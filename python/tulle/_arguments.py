@@ -60,12 +60,12 @@ def seed(x: Any, name: str) -> int | None:
 
 
 _FLAGS = ("transpose", "transpose_a", "transpose_b", "lower", "unit_diagonal", "sorted", "keep_columns", "scaled", "guess", "graphs", "symmetric", "pattern", "real_part", "strict", "complement")
-_NUMBERS = ("alpha", "beta", "expected_calls", "rtol", "atol", "seconds", "damping", "tolerance", "inflation", "prune", "recover_share", "threshold")
+_NUMBERS = ("alpha", "beta", "expected_calls", "atol", "seconds", "damping", "tolerance", "inflation", "prune", "recover_share", "threshold")
 _WHOLE = ("n", "k", "attended", "right_hand_sides", "restart", "unknowns_per_node", "iterations", "source", "select", "recover", "most_per_row")
 _TEXTS = ("policy", "method", "preconditioner", "accuracy", "scale", "comment", "format", "semiring", "triangle", "sentence")
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(_FLAGS, flag), **dict.fromkeys(_NUMBERS, number), **dict.fromkeys(_WHOLE, whole(-2**31, 2**31 - 1)), **dict.fromkeys(_TEXTS, text),
-    "maxiter": whole(-2**63, 2**63 - 1), "check": look, "random_values": seed,
+    "rtol": lambda x, name: None if x is None else number(x, name), "maxiter": whole(-2**63, 2**63 - 1), "check": look, "random_values": seed,
 }
 
 
