@@ -521,7 +521,7 @@ void remove_unfinished_files_on_signals()
 
 int main(int count, char** words)
 {
-    tulle::cli::spin_briefly(words);
+    tulle::cli::spin_briefly_if_busy(words);
     tulle::cli::remove_unfinished_files_on_signals();
     return static_cast<int>(tulle::cli::run(count, words));
 }

@@ -101,7 +101,7 @@ print(took)
 
 
 @pytest.mark.parametrize("given, least, most", [({}, 1, 100_000), ({"GOMP_SPINCOUNT": "77"}, 77, 77), ({"OMP_WAIT_POLICY": "active"}, 100_000, 1 << 62)])
-def test_threads_spin_briefly_unless_told_otherwise(given, least, most):
+def test_threads_spin_briefly_on_a_busy_machine_unless_told_otherwise(given, least, most):
     """As the OpenMP runtime tells it when it is loaded; nothing stays in the environment."""
     program = "import os; before = dict(os.environ); import tulle; assert dict(os.environ) == before; tulle.spmv(tulle.generate('stencil5:3'), [1.0] * 9)"
     rest = {name: value for name, value in os.environ.items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
@@ -109,7 +109,11 @@ def test_threads_spin_briefly_unless_told_otherwise(given, least, most):
     told = re.search(r"GOMP_SPINCOUNT = '(\d+)'", done.stderr)
     if not told:
         pytest.skip("this OpenMP runtime does not tell its spins")
-    assert least <= int(told[1]) <= most
+    share = os.getloadavg()[0] / os.cpu_count()
+    if given or share > 0.7:
+        assert least <= int(told[1]) <= most
+    elif share < 0.3:
+        assert int(told[1]) > most
 
 
 def test_threadpoolctl_limits_threads():

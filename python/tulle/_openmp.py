@@ -13,11 +13,19 @@ from types import TracebackType
 SPINS = "2000" if platform.machine() in ("x86_64", "AMD64") else "20000"  # about 0.1 ms
 
 
+def is_busy() -> bool:
+    """By the load of the last minute. A thread that slept is woken at a price, which is lost where nobody else wants the cores."""
+    try:
+        return os.getloadavg()[0] >= 0.5 * (os.cpu_count() or 1)
+    except OSError:
+        return False
+
+
 class SpinBriefly:
-    """While it is entered, an OpenMP runtime that is loaded takes a shorter spin; not where the environment has a policy."""
+    """While it is entered, an OpenMP runtime that is loaded takes a shorter spin, on a machine with other work; not where the environment has a policy."""
 
     def __enter__(self) -> None:
-        self.ours = not os.environ.keys() & {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}
+        self.ours = is_busy() and not os.environ.keys() & {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}
         if self.ours:
             os.environ["GOMP_SPINCOUNT"] = SPINS
 

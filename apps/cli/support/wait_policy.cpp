@@ -17,10 +17,18 @@ constexpr const char* spins = "2000";
 constexpr const char* spins = "20000";
 #endif
 
+// A thread that slept is woken at a price, which is lost where nobody else wants the cores.
+bool is_busy()
+{
+    double load = 0;  // of the last minute
+    return ::getloadavg(&load, 1) == 1 && load >= 0.5 * static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 }  // namespace
 
-void spin_briefly(char** words)
+void spin_briefly_if_busy(char** words)
 {
+    if (!is_busy()) return;
     for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"})
         if (std::getenv(name)) return;
     if (::setenv("GOMP_SPINCOUNT", spins, 0) == 0) ::execv("/proc/self/exe", words);

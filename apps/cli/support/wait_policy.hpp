@@ -9,8 +9,9 @@
 
 namespace tulle::cli {
 
-// Starts this program again with a shorter spin, since the runtime reads its environment before main(). Returns where
-// the caller's environment already has a policy, or where nothing can be started. At the begin of main().
-void spin_briefly(char** words);
+// On a machine with other work, starts this program again with a shorter spin, since the runtime reads its environment
+// before main(). Returns where there is little other work, where the caller's environment already has a policy, or
+// where nothing can be started. At the begin of main().
+void spin_briefly_if_busy(char** words);
 
 }  // namespace tulle::cli
