@@ -6,6 +6,8 @@
                                 without the family of the matrix
     tools/fit_spmm.py --grid    the best of a grid of the thresholds of src/spmm/policy.cpp, costs as they are
     tools/fit_spmm.py --vendor  predicted times beside the best of cuSPARSE and cuBLAS
+    tools/fit_spmm.py --dense [--fit]    the same of the dense kernel's policies: predicted times beside measured ones, the
+                                chosen policy beside the best, and the costs of src/spmm/policy.cpp fitted again
 
 Data, graph times of an H200 in microseconds of many policies on real matrices (the first that has a time counts). Lanes
 beyond the columns share a row in the first file alone, and no file has rows of many pieces as they are joined now: other
@@ -21,6 +23,11 @@ times of these are left out.
     tulle-bench spmm --suite real-all --backend cuda --against cusparse,cublas --seconds 0.004 --type f64 --n 128 32
     tulle-bench spmm --suite real-all --backend cuda --policy rows dense --type f32 --n 128 32 8     the first 19 matrices
     tulle-bench spmm --suite real-all --backend cuda --policy rows dense --type f64 --n 128 32       the first 19 matrices
+  bench/results/spmm-h200-dense.jsonl.gz, for --dense: of nine shapes of pruned weights all policies of the dense kernel, of
+  15 real matrices those that the time allowed, of all others the chosen ones
+    tulle-bench spmm WEIGHTS --backend cuda --policy dense --n 128 --repeat 5 --type f64       also tf32 and f32
+    tulle-bench spmm MATRICES --backend cuda --policy rows dense "natural order" --n 128 256 --repeat 5 --type f64
+    tulle-bench spmm *.smtx --backend cuda --against cusparse,cublas --n 128 --seconds 0.003 --type f64       also tf32, f32, f16
 """
 import argparse
 import gzip
@@ -270,12 +277,104 @@ def show_vendor(cases, limits, model):
         print(f"  {group[0]}, {group[1]} columns: {mean([f[1] for f in found]):.2f} measured before, {mean([f[0] for f in found]):.2f} predicted, {len(below)} below 0.9: {'; '.join(below)}")
 
 
+DENSE = re.compile(r"dense, (\d+) columns, (\d+) parts?(?:, (\d+) clusters)?$")
+DENSE_COSTS = ["start", "least", "of_32", "of_64", "two_blocks", "crowded_fours", "crowded_eights", "meeting", "a_cluster"]
+CHUNK_BYTES, LEAST_CHUNKS = 32, 16      # as in src/spmm/policy.cpp
+
+
+def dense_times():
+    """{type: {(rows, cols, n): {(columns of a block, parts, clusters): microseconds}}}"""
+    found = {}
+    for line in gzip.open(ROOT / "bench/results/spmm-h200-dense.jsonl.gz", "rt"):
+        line = json.loads(line)
+        width, parts, clusters = (int(number or 1) for number in DENSE.match(line["policy"]).groups())
+        shape = line["rows"], line["cols"], int(line["operation"].split()[1])
+        found.setdefault(line["type"], {}).setdefault(shape, {})[width, parts, clusters] = line["graph"]["us_median"]
+    return found
+
+
+def dense_costs():
+    text = (ROOT / "src/spmm/policy.cpp").read_text()
+    return {name: dict(zip(DENSE_COSTS, map(float, numbers.split(",")))) for name, numbers in re.findall(r"costs_(\w+)\{([^}]*)\}", text)}
+
+
+def dense_blocks(shape, policy):
+    rows, _, n = shape
+    width, parts, clusters = policy
+    return math.ceil(rows / 64) * math.ceil(n / width) * parts * clusters
+
+
+def is_timed(kind, shape, policy):
+    """Policies that dense_for() of src/spmm/policy.cpp considers."""
+    width, parts, clusters = policy
+    blocks = dense_blocks(shape, policy)
+    if width == 128 or (width == 64 and kind in ("f64", "f16")):
+        return False
+    if kind == "f16" and shape[1] * 2 < parts * clusters * LEAST_CHUNKS * CHUNK_BYTES:
+        return False
+    return blocks <= (2 if kind == "f16" else 4) * MULTIPROCESSORS if parts < 4 else blocks <= MULTIPROCESSORS and (parts == 4 or width == 32)
+
+
+def dense_time(shape, policy, cost):
+    """time_of_split() of src/spmm/policy.cpp."""
+    width, parts, clusters = policy
+    blocks = dense_blocks(shape, policy)
+    rounds = math.ceil(blocks / MULTIPROCESSORS)
+    crowded = 1 if parts < 4 or blocks <= 0.85 * MULTIPROCESSORS else cost["crowded_fours" if parts == 4 else "crowded_eights"]
+    columns = cost[f"of_{width}"] * shape[1] / (parts * clusters)
+    joining = cost["meeting"] + cost["a_cluster"] * clusters * max(1, 4 / parts) * width / 32 if clusters > 1 else 0
+    return max(cost["least"], cost["start"] + columns * crowded * (cost["two_blocks"] * (rounds // 2) + rounds % 2)) + joining
+
+
+def dense_error(kind, shapes, cost):
+    """Mean relative error of predicted times; policies that take long count little."""
+    total = weights = 0
+    for shape, times in shapes.items():
+        for policy, us in times.items():
+            if is_timed(kind, shape, policy):
+                weight = math.exp(-3 * (us / min(times.values()) - 1)) if len(times) > 3 else 0.6
+                total += weight * min(abs(math.log(dense_time(shape, policy, cost) / us)), 0.6)
+                weights += weight
+    return total / weights
+
+
+def fit_dense(kind, shapes, cost):
+    random.seed(1)
+    best, step = dense_error(kind, shapes, cost), 0.3
+    for turn in range(6000):
+        tried = {name: value * math.exp(random.gauss(0, step)) if random.random() < 0.4 else value for name, value in cost.items()}
+        error = dense_error(kind, shapes, tried)
+        if error < best:
+            best, cost = error, tried
+        step *= 0.8 if turn % 500 == 499 else 1
+    return cost
+
+
+def show_dense(again):
+    for kind, shapes in dense_times().items():
+        cost = dense_costs()[kind]
+        if again:
+            cost = fit_dense(kind, shapes, cost)
+            print(f"  {kind}: " + ", ".join(f"{name} {value:.4g}" for name, value in cost.items()))
+        losses = []
+        for shape, times in shapes.items():
+            tried = [policy for policy in times if is_timed(kind, shape, policy)]
+            if len(times) >= 5 and tried:
+                losses.append(times[min(tried, key=lambda policy: dense_time(shape, policy, cost))] / min(times.values()))
+        chosen = f"the policy of the least predicted time takes {mean(losses):.3f} times the best one, at most {max(losses):.2f}, on {len(losses)} shapes" if losses else "too few times to choose from"
+        print(f"  {kind}: predicted times are off by {dense_error(kind, shapes, cost):.3f}; {chosen}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dense", action="store_true")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--grid", action="store_true")
     parser.add_argument("--vendor", action="store_true")
     args = parser.parse_args()
+    if args.dense:
+        show_dense(args.fit)
+        return
     cases, limits, model = load(), thresholds(), costs()
     show(losses(cases, limits, model))
     if args.vendor:

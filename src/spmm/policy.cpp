@@ -224,39 +224,51 @@ Policy dense_in_parts(const Features& t, const Limits& limits)
     return {Kernel::dense, 1, OrderKind::natural, width, parts};
 }
 
-// Microseconds of the dense kernel on an H200 for a column of the matrix beside 64 rows, by the columns of C of a
-// block.
-struct ColumnCosts {
-    double of_32, of_64, of_128;
-    constexpr double operator()(int width) const { return width == 32 ? of_32 : width == 64 ? of_64 : of_128; }
+// Microseconds of the dense kernel on an H200, fitted by `tools/fit_spmm.py --dense --fit` to
+// bench/results/spmm-h200-dense.jsonl.gz.
+struct DenseCosts {
+    double start, least;                   // of the kernel; of any run
+    double of_32, of_64;                   // a column of the matrix beside 64 rows, by the columns of C of a block
+    double two_blocks;                     // of a multiprocessor at once take so many times as long as one
+    double crowded_fours, crowded_eights;  // blocks of clusters of four and eight that fill the GPU, likewise
+    double meeting, a_cluster;             // sums that several clusters leave in memory, and the sums of each
 };
-constexpr ColumnCosts time_of_column(const Features& t)
+constexpr DenseCosts costs_f16{1.45, 1.8, 0.0039, 0.0071, 1.76, 1.95, 2, 0.83, 0.286},
+    costs_tf32{2.45, 2.45, 0.008, 0.0129, 1.9, 1.7, 1.75, 1.27, 0.075},
+    costs_f32{2.04, 2.8, 0.0131, 0.0232, 1.87, 1.75, 1.8, 0.86, 0.1},
+    costs_f64{2.57, 2.8, 0.0176, 0.0341, 1.54, 1.38, 1.55, 1.44, 0.068};
+constexpr const DenseCosts& dense_costs(const Features& t)
 {
-    if (t.tensor) return t.value_bytes == 2 ? ColumnCosts{0.0035, 0.005, 0.0065} : ColumnCosts{0.0065, 0.009, 0.013};
-    return t.value_bytes == 8 ? ColumnCosts{0.0205, 0.0235, 0.041} : ColumnCosts{0.0135, 0.02, 0.028};
+    if (t.tensor) return t.value_bytes == 2 ? costs_f16 : costs_tf32;
+    return t.value_bytes == 8 ? costs_f64 : costs_f32;
 }
 
-// What several clusters cost: a meeting in memory, and the sums of each.
-constexpr double time_of_joining(const Features& t, const Policy& p)
+// Blocks of a policy of the dense kernel.
+offset_t dense_blocks(const Features& t, const Policy& p)
 {
-    constexpr double meeting = 0.9, a_cluster = 0.03;
+    return panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{p.width}) * p.parts * p.clusters;
+}
+
+constexpr double time_of_joining(const DenseCosts& costs, const Policy& p)
+{
     if (p.clusters == 1) return 0;
-    const double runs = std::max(1.0, 4.0 / p.parts) * p.width / narrowest_panel * (t.value_bytes == 8 ? 2 : 1);
-    return meeting + a_cluster * p.clusters * runs;
+    return costs.meeting + costs.a_cluster * p.clusters * std::max(1.0, 4.0 / p.parts) * p.width / narrowest_panel;
 }
 
-// Microseconds of the dense kernel (bench/results/spmm-h200-full-precision.jsonl.gz). Clusters of four do not fill all
-// multiprocessors: where they should, some have two blocks.
+// Microseconds of a policy of the dense kernel with 32 or 64 columns. Clusters of four and eight do not fit all
+// multiprocessors: where they should fill them, some have two blocks.
 double time_of_split(const Features& t, const Limits& limits, const Policy& p)
 {
-    constexpr double filled = 0.85, two_blocks = 1.75;
-    const double start = t.tensor ? 1.6 : 2, least = t.tensor ? 1.8 : 2.5;
-    const int splits = p.parts * p.clusters;
-    const offset_t blocks = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{p.width}) * splits,
-                   rounds = ceil_div(blocks, offset_t{limits.multiprocessors});
-    const bool crowded = p.parts >= 4 && static_cast<double>(blocks) > filled * limits.multiprocessors;
-    const double columns = time_of_column(t)(p.width) * (crowded ? two_blocks : 1) * t.cols / splits;
-    return std::max(least, start + columns * static_cast<double>(rounds)) + time_of_joining(t, p);
+    constexpr double filled = 0.85;
+    const DenseCosts& costs = dense_costs(t);
+    const offset_t blocks = dense_blocks(t, p), rounds = ceil_div(blocks, offset_t{limits.multiprocessors});
+    const bool is_crowded = p.parts >= 4 && static_cast<double>(blocks) > filled * limits.multiprocessors;
+    const double crowded = !is_crowded    ? 1
+                           : p.parts == 4 ? costs.crowded_fours
+                                          : costs.crowded_eights,
+                 columns = (p.width == narrowest_panel ? costs.of_32 : costs.of_64) * t.cols / (p.parts * p.clusters),
+                 together = costs.two_blocks * static_cast<double>(rounds / 2) + static_cast<double>(rounds % 2);
+    return std::max(costs.least, costs.start + columns * crowded * together) + time_of_joining(costs, p);
 }
 
 // Clusters that a dense panel can be shared by: each block has some columns.
@@ -279,29 +291,40 @@ std::vector<Policy> dense_in_clusters(const Features& t, const Limits& limits)
     return all;
 }
 
-// Policies of the dense kernel beside dense_in_parts(): wide blocks, and several clusters.
-std::vector<Policy> other_dense(const Features& t, const Limits& limits)
+// All policies of the dense kernel.
+std::vector<Policy> all_dense(const Features& t, const Limits& limits)
 {
-    std::vector<Policy> all = dense_in_clusters(t, limits);
+    std::vector<Policy> all;
     for (const int width : dense_widths)
         for (const int parts : most_parts)
-            if (width > narrowest_panel && (parts == 1 || limits.clusters))
-                all.push_back({Kernel::dense, 1, OrderKind::natural, width, parts});
+            if (parts == 1 || limits.clusters) all.push_back({Kernel::dense, 1, OrderKind::natural, width, parts});
+    for (const Policy& p : dense_in_clusters(t, limits)) all.push_back(p);
     return all;
 }
 
-// Another one where there is a multiprocessor for every block, B fills its columns, and it is predicted to take so much
-// less time.
-constexpr double worth_another = 0.9;
+// Whether the time of a policy of the dense kernel is known well enough. Measured: blocks of 128 columns are never the
+// fastest, those of 64 not for doubles, and clusters of four and eight only where each block has a multiprocessor. With
+// 16 bits little was measured but narrow blocks of long parts, up to two of a multiprocessor.
+bool is_timed(const Features& t, const Limits& limits, const Policy& p)
+{
+    const offset_t blocks = dense_blocks(t, p);
+    const bool narrow = p.width == narrowest_panel, two_bytes = t.value_bytes == 2;
+    if (p.width == widest_panel || (!narrow && t.value_bytes != 4)) return false;
+    if (two_bytes && t.cols < offset_t{p.parts} * p.clusters * least_chunks * chunk_columns<std::uint16_t>)
+        return false;
+    if (p.parts < 4) return blocks <= (two_bytes ? 2 : 4) * limits.multiprocessors;
+    return blocks <= limits.multiprocessors && (p.parts == 4 || narrow);
+}
+
+// Another one than dense_in_parts() where it is predicted to take so much less time.
+constexpr double worth_another = 0.95;
 Policy dense_for(const Features& t, const Limits& limits)
 {
     Policy best = dense_in_parts(t, limits);
     double least = worth_another * time_of_split(t, limits, best);
-    for (const Policy& p : other_dense(t, limits)) {
-        const offset_t tiles = panels_of(t) * ceil_div(std::max(t.n, index_t{1}), index_t{p.width});
-        const double time = time_of_split(t, limits, p);
-        if (p.width > narrowest_panel) continue;
-        if (tiles * p.parts * p.clusters > limits.multiprocessors || time >= least) continue;
+    for (const Policy& p : all_dense(t, limits)) {
+        const double time = is_timed(t, limits, p) ? time_of_split(t, limits, p) : least;
+        if (time >= least) continue;
         best = p;
         least = time;
     }
@@ -371,11 +394,7 @@ std::vector<Policy> candidates(const Features& t, const Limits& limits)
             for (const int piece : pieces)
                 if (piece == 0 || lanes <= 32) all.push_back({Kernel::rows, lanes, OrderKind::natural, 0, 1, piece});
     if (can_be_dense(t, limits))
-        for (const int width : dense_widths)
-            for (const int parts : most_parts)
-                if (parts == 1 || limits.clusters) all.push_back({Kernel::dense, 1, OrderKind::natural, width, parts});
-    if (can_be_dense(t, limits))
-        for (const Policy& p : dense_in_clusters(t, limits)) all.push_back(p);
+        for (const Policy& p : all_dense(t, limits)) all.push_back(p);
     if (can_be_panels(t, limits))
         for (const OrderKind order : orders)
             for (const int width : widths) all.push_back({Kernel::panels, 1, order, width});

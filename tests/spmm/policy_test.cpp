@@ -190,7 +190,7 @@ TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
     EXPECT_EQ(pruned(512, 512, 0.9), dense(32, 2));
     EXPECT_EQ(pruned(256, 2304, 0.9), dense(32, 8));
     EXPECT_EQ(pruned(512, 256, 0.9), dense(32, 1)) << "sixteen chunks";
-    EXPECT_EQ(pruned(2048, 1024, 0.9), dense(32, 1));
+    EXPECT_EQ(pruned(2048, 1024, 0.9), dense(32, 2)) << "two blocks of a multiprocessor";
     EXPECT_EQ(pruned(1000, 2048, 0.9), dense(32, 2));
     EXPECT_EQ(pruned(512, 2048, 0.9), dense(32, 4));
     EXPECT_EQ(pruned(20'000, 1024, 0.9), dense(64, 1));
@@ -254,8 +254,11 @@ TEST(SpmmPolicy, DenseInFullPrecisionWhereItIsFaster)
     const auto dense = [](int width, int parts, int clusters = 1) {
         return Policy{Kernel::dense, 1, OrderKind::natural, width, parts, 0, clusters};
     };
-    EXPECT_EQ(choice(2048, 512, 0.5, 4), dense(32, 1)) << "pruned weights";
-    EXPECT_EQ(choice(512, 2048, 0.3, 4), dense(32, 2, 2)) << "clusters of eight would be crowded";
+    EXPECT_EQ(choice(2048, 512, 0.5, 4), dense(64, 2)) << "pruned weights: 8.3 us, 9.2 by 32 columns in one part";
+    EXPECT_EQ(choice(2048, 1024, 0.5, 4), dense(64, 2)) << "13.5 us, 16.0";
+    EXPECT_EQ(choice(2048, 1024, 0.5, 8), dense(32, 2)) << "15.8 us, 21.6 in one part";
+    EXPECT_EQ(choice(1000, 2048, 0.5, 8), dense(32, 2, 2)) << "17.3 us, 21.1 in one cluster";
+    EXPECT_EQ(choice(512, 2048, 0.3, 4), dense(32, 2, 4)) << "9.8 us, 10.1 with two clusters, 12.5 with eight parts";
     EXPECT_EQ(choice(512, 2048, 0.3, 4, {Backend::cuda, 132, false}), dense(32, 1, 4)) << "no clusters of blocks";
     EXPECT_EQ(choice(1000, 2048, 0.3, 4), dense(32, 2));
     EXPECT_EQ(choice(25, 10'500, 0.49, 4), dense(32, 2, 16)) << "netlib_fit2d";
