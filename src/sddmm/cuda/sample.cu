@@ -10,7 +10,8 @@ namespace tulle::inline TULLE_ABI::sddmm {
 namespace {
 
 constexpr int threads_per_block = 128;
-constexpr offset_t most_early = 1 << 17;  // threads: as many as an H200 holds
+// Threads that may begin early; more take 1.1 to 1.4 times as long then (docs/experiments/sddmm.md).
+constexpr offset_t most_early = 1 << 16;
 
 //   grid: ceil(nonzeros / batch * Lanes / threads)      shared memory: none      c: every entry once
 template <int Lanes, class V, class C>
