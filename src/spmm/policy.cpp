@@ -27,7 +27,7 @@ constexpr std::array lane_counts{2, 8, 32, 128};
 constexpr std::array pieces{0, 32, 48, 64};
 constexpr std::array orders{OrderKind::natural, OrderKind::degree, OrderKind::minhash, OrderKind::pack, OrderKind::bsa};
 constexpr std::array widths{widest_panel, 64, narrowest_panel};
-constexpr std::array dense_widths{widest_panel, 64, narrowest_panel};
+constexpr std::array dense_widths{64, narrowest_panel};
 constexpr std::array most_parts{8, 4, 2, 1};
 constexpr std::array parts_of_clusters{8, 2};
 constexpr int most_clusters = 64;
@@ -255,7 +255,7 @@ constexpr double time_of_joining(const DenseCosts& costs, const Policy& p)
     return costs.meeting + costs.a_cluster * p.clusters * std::max(1.0, 4.0 / p.parts) * p.width / narrowest_panel;
 }
 
-// Microseconds of a policy of the dense kernel with 32 or 64 columns. Clusters of four and eight do not fit all
+// Microseconds of a policy of the dense kernel. Clusters of four and eight do not fit all
 // multiprocessors: where they should fill them, some have two blocks.
 double time_of_split(const Features& t, const Limits& limits, const Policy& p)
 {
@@ -302,14 +302,14 @@ std::vector<Policy> all_dense(const Features& t, const Limits& limits)
     return all;
 }
 
-// Whether the time of a policy of the dense kernel is known well enough. Measured: blocks of 128 columns are never the
-// fastest, those of 64 not for doubles, and clusters of four and eight only where each block has a multiprocessor. With
-// 16 bits little was measured but narrow blocks of long parts, up to two of a multiprocessor.
+// Whether the time of a policy of the dense kernel is known well enough. Measured: blocks of 64 columns are not the
+// fastest for doubles, and clusters of four and eight only where each block has a multiprocessor. With 16 bits little
+// was measured but narrow blocks of long parts, up to two of a multiprocessor.
 bool is_timed(const Features& t, const Limits& limits, const Policy& p)
 {
     const offset_t blocks = dense_blocks(t, p);
     const bool narrow = p.width == narrowest_panel, two_bytes = t.value_bytes == 2;
-    if (p.width == widest_panel || (!narrow && t.value_bytes != 4)) return false;
+    if (!narrow && t.value_bytes != 4) return false;
     if (two_bytes && t.cols < offset_t{p.parts} * p.clusters * least_chunks * chunk_columns<std::uint16_t>)
         return false;
     if (p.parts < 4) return blocks <= (two_bytes ? 2 : 4) * limits.multiprocessors;

@@ -219,12 +219,11 @@ struct Grid {
     int* arrived;     // blocks that have, by panel and columns, and part of a cluster
 };
 
-// Eight warps. Up to 64 columns they are two groups: each has half of the chunks of a stage. Blocks are few, one a
-// multiprocessor, and a stage costs them as much time for its barrier as for its bytes: stages are large. A wide block
-// reads fewer bytes for a product, from L2 and, where warps have 32 rows and 32 columns, from shared memory.
+// Eight warps in two groups: each has half of the chunks of a stage. Blocks are few, one or two a multiprocessor, and a
+// stage costs them as much time for its barrier as for its bytes: stages are large. A wide block reads fewer bytes for
+// a product, from L2 and, as its warps have 32 rows and 32 columns, from shared memory.
 template <class V, int Columns>
-using DenseShape = Shape<V, Columns, Columns == 128 ? 4 : 3, Columns == 128 ? 1 : 2, Columns == 128 ? 4 : 8,
-                         Columns == 32 ? 1 : 2, Columns / 32>;
+using DenseShape = Shape<V, Columns, 3, 2, 8, Columns == 32 ? 1 : 2, Columns / 32>;
 
 // Bytes of shared memory: stages, then sums (of wide blocks in place of stages), then a word. All of it is dynamic: a
 // static word would move the stages off the lines of 128 bytes that copies are written in.
@@ -256,8 +255,8 @@ __device__ inline void settle_sums(const PanelsView<V>& p, const Operands<V, C>&
 {
 #pragma unroll
     for (int s = 0; s < S::tall; ++s) sums[s].settle();
-    if constexpr (S::groups > 1) join_groups<S, V>(stages, sums);
-    if (S::groups > 1 && group_of_warp() > 0) return;
+    join_groups<S, V>(stages, sums);
+    if (group_of_warp() > 0) return;
 #pragma unroll
     for (int s = 0; s < S::tall; ++s)
         mend_sums<S::warp_columns>(p, o, first_chunk, first_chunk + count, first_slab<S>() + s,
@@ -266,7 +265,7 @@ __device__ inline void settle_sums(const PanelsView<V>& p, const Operands<V, C>&
 
 // A cluster, or several, per panel and `Columns` columns of C; their blocks have equal parts of the chunks.
 //   grid: parts of every cluster, for every panel, for every `Columns` columns
-//   shared memory: stages and sums, 80 KB, 96 KB with sums in double or 128 columns
+//   shared memory: stages and sums, 80 KB, 96 KB with sums in double
 //   C: every row once
 template <int Columns, class V, class C>
 __global__ void __launch_bounds__(DenseShape<V, Columns>::threads)
@@ -293,7 +292,7 @@ __global__ void __launch_bounds__(DenseShape<V, Columns>::threads)
     multiply_chunks<S>(p, RowCopies<S, Rows::pieces, V, C>(o, j), source, count, stages, sums, [](int) {});
     settle_sums<S>(p, o, first_chunk, count, j, stages, sums);
     if (Memory::in_place && splits_shift > 0) arrive_in_cluster();  // others may write where stages were
-    const bool has_sums = S::groups == 1 || group_of_warp() == 0;
+    const bool has_sums = group_of_warp() == 0;
     if (splits_shift == 0) {
         if (has_sums) write_all<S>(p, o, first_row, j, lane, sums);
         return;
@@ -342,8 +341,7 @@ void launch_width(const CudaQueue& q, const Policy& policy, const PanelsView<V>&
                             static_cast<unsigned>(ceil_div<offset_t>(panels.rows, panel_rows)),
                             reinterpret_cast<Two<Sum<V>>*>(const_cast<Sum<W>*>(work.partial.data())),
                             const_cast<int*>(work.arrived.data())};
-    if (policy.width == widest_panel) launch_dense<widest_panel>(q, policy, panels, grid, work.early, o);
-    else if (policy.width == 64) launch_dense<64>(q, policy, panels, grid, work.early, o);
+    if (policy.width == 64) launch_dense<64>(q, policy, panels, grid, work.early, o);
     else launch_dense<32>(q, policy, panels, grid, work.early, o);
 }
 
