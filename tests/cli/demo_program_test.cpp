@@ -15,7 +15,7 @@ namespace {
 
 class DemoProgram : public Program {
 protected:
-    Outcome demo(const std::string& words) const { return run(TULLE_DEMO_PROGRAM, words); }
+    Outcome demo(const std::string& words) const { return call(TULLE_DEMO_PROGRAM, words); }
 
     nlohmann::json demo_json(const std::string& words) const
     {

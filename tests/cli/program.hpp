@@ -48,9 +48,9 @@ protected:
     // The words as a shell would read them; `environment` like "NO_COLOR=1".
     Outcome tulle(const std::string& words, const std::string& environment = "") const
     {
-        return run(TULLE_CLI_PROGRAM, words, environment);
+        return call(TULLE_CLI_PROGRAM, words, environment);
     }
-    Outcome run(const std::string& program, const std::string& words, const std::string& environment = "") const
+    Outcome call(const std::string& program, const std::string& words, const std::string& environment = "") const
     {
         const auto out = folder / "stdout", err = folder / "stderr";
         const std::string line = "cd '" + folder.string() + "' && " + environment + " '" + program + "' " + words +

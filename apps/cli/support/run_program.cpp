@@ -61,8 +61,8 @@ int run_program(int count, char** words, const std::function<void(Parser&)>& ans
         const bool json = std::any_of(words + 1, words + std::max(count, 1),
                                       [](const char* word) { return std::string_view(word) == "--json"; });
         const Settings& settings = parser.settings();
-        return static_cast<int>(explain(Console(settings.colour, settings.quiet, settings.stdout_taken), error, json,
-                                        settings.budget));
+        return static_cast<int>(
+            explain(Console(settings.colour, settings.quiet, settings.stdout_taken), error, json, settings.budget));
     }
 }
 
