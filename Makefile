@@ -52,9 +52,9 @@ demo:
 	@tools/setup demo
 	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
 	@$(NOTE)
-	@echo "building tulle in $(BUILD)" >&2
-	@cmake --build $(BUILD) -j $(JOBS) --target bin/tulle $(QUIET)
-	@$(BUILD)/bin/tulle demo $(MATRIX)
+	@echo "building tulle-demo in $(BUILD)" >&2
+	@cmake --build $(BUILD) -j $(JOBS) --target bin/tulle-demo $(QUIET)
+	@$(BUILD)/bin/tulle-demo $(MATRIX)
 
 test:
 	@tools/setup test

@@ -1,19 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line tool: which verbs there are, what can be asked of them, and how a run ends.
-//
-// Results go to stdout, talk to stderr. Exit codes: see failure.hpp.
+// The command line tool: which verbs there are, and what can be asked of them.
 #include <algorithm>
 #include <array>
-#include <csignal>
-#include <cstdio>
-#include <memory>
 #include <string_view>
 
-#include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/parser.hpp"
 #include "apps/cli/support/programs.hpp"
-#include "apps/cli/support/wait_policy.hpp"
+#include "apps/cli/support/run_program.hpp"
 #include "apps/cli/verbs.hpp"
 #include "apps/cli/verbs/operations/sddmm.hpp"
 #include "apps/cli/verbs/operations/spgemm.hpp"
@@ -378,21 +372,6 @@ void add_report(Parser& parser, ReportOptions& o)
     parser.when(verb, [&o](const Session& session) { report(session, o); });
 }
 
-void add_demo(Parser& parser, DemoOptions& o)
-{
-    CLI::App* verb = parser.verb("demo",
-                                 "The main job in one go: a matrix, what it is like, products on every backend, "
-                                 "checked and timed, and a picture.",
-                                 "tulle demo\ntulle demo matrix.mtx\ntulle demo stencil27:60 --picture lattice.svg");
-    parser.matrix(verb, o.matrix, false);
-    verb->add_option("--picture", o.picture, "where to draw the matrix (tulle-demo.png)")->option_text("FILE");
-    parser.output(o.picture);
-    verb->add_option("--repeat", o.repeat, "timed runs (20)")->check(CLI::Range(1, 1'000'000))->option_text("N");
-    Parser::seed(verb, o.seed, "of the vectors");
-    parser.device(verb, [] { return why_no_cuda().empty(); });
-    parser.when(verb, [&o](const Session& session) { demo(session, o); });
-}
-
 // Both print what is made from this very tree of verbs.
 void add_for_packages(Parser& parser, std::string& shell)
 {
@@ -469,51 +448,10 @@ bool goes_to_bench(int count, char** words)
 
 void answer(Parser& parser, Wishes& wishes, int count, char** words)
 {
-    try {
-        if (const auto job = on_ranks({words + 1, words + std::max(count, 1)})) run_on_ranks(*job);
-        if (goes_to_bench(count, words)) bench({words + 2, words + count});
-        add_verbs(parser, wishes);
-        parser.run(count, words);
-    } catch (const CLI::CallForHelp&) {
-        Console().print(parser.help());
-    } catch (const CLI::CallForVersion& version) {
-        Console().print(version.what() + std::string("\n"));
-    }
-}
-
-ExitCode run(int count, char** words)
-{
-    Parser parser;
-    Wishes wishes;
-    try {
-        answer(parser, wishes, count, words);
-        return ExitCode::ok;
-    } catch (const std::exception& error) {
-        const bool json = std::any_of(words + 1, words + std::max(count, 1),
-                                      [](const char* word) { return std::string_view(word) == "--json"; });
-        const Settings& settings = parser.settings();
-        return explain(Console(settings.colour, settings.quiet, settings.stdout_taken), error, json, settings.budget);
-    }
-}
-
-// Ends the process as the signal would have, without the files that are not finished.
-void end_by_signal(int signal)
-{
-    io::remove_unfinished_files();
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-}
-
-void remove_unfinished_files_on_signals()
-{
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-        struct sigaction action {};
-        sigaction(signal, nullptr, &action);
-        if (action.sa_handler == SIG_IGN) continue;  // nohup
-        action = {};
-        action.sa_handler = end_by_signal;
-        sigaction(signal, &action, nullptr);
-    }
+    if (const auto job = on_ranks({words + 1, words + std::max(count, 1)})) run_on_ranks(*job);
+    if (goes_to_bench(count, words)) bench({words + 2, words + count});
+    add_verbs(parser, wishes);
+    parser.run(count, words);
 }
 
 }  // namespace
@@ -521,7 +459,8 @@ void remove_unfinished_files_on_signals()
 
 int main(int count, char** words)
 {
-    tulle::cli::spin_briefly_if_busy(words);
-    tulle::cli::remove_unfinished_files_on_signals();
-    return static_cast<int>(tulle::cli::run(count, words));
+    tulle::cli::Wishes wishes;
+    return tulle::cli::run_program(count, words, [&](tulle::cli::Parser& parser) {
+        tulle::cli::answer(parser, wishes, count, words);
+    });
 }

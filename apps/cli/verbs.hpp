@@ -115,6 +115,7 @@ struct DemoOptions {
     int repeat = 20;
     std::uint64_t seed = 1;
 };
+void add_demo(Parser& parser, DemoOptions& options);
 void demo(const Session& session, const DemoOptions& options);
 
 }  // namespace tulle::cli

@@ -48,9 +48,13 @@ protected:
     // The words as a shell would read them; `environment` like "NO_COLOR=1".
     Outcome tulle(const std::string& words, const std::string& environment = "") const
     {
+        return call(TULLE_CLI_PROGRAM, words, environment);
+    }
+    Outcome call(const std::string& program, const std::string& words, const std::string& environment = "") const
+    {
         const auto out = folder / "stdout", err = folder / "stderr";
-        const std::string line = "cd '" + folder.string() + "' && " + environment + " '" + TULLE_CLI_PROGRAM + "' " +
-                                 words + " >'" + out.string() + "' 2>'" + err.string() + "' </dev/null";
+        const std::string line = "cd '" + folder.string() + "' && " + environment + " '" + program + "' " + words +
+                                 " >'" + out.string() + "' 2>'" + err.string() + "' </dev/null";
         const int status = std::system(line.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), text_of(out), text_of(err)};
     }

@@ -12,12 +12,15 @@
 #include "apps/cli/support/failure.hpp"
 #include "apps/cli/support/layout.hpp"
 #include "apps/cli/support/machine.hpp"
+#include "apps/cli/support/parser.hpp"
 #include "apps/cli/support/progress.hpp"
+#include "apps/cli/support/run_program.hpp"
 #include "apps/cli/verbs.hpp"
 #include "apps/cli/verbs/operations/measure_spmv.hpp"
 #include "apps/cli/verbs/operations/spgemm.hpp"
 #include "apps/cli/verbs/operations/spmm.hpp"
 #include "apps/cli/verbs/operations/sptrsv.hpp"
+#include "apps/cli/verbs/tools/demo.hpp"
 #include "tulle/context.hpp"
 #include "tulle/generate.hpp"
 #include "tulle/solve.hpp"
@@ -231,6 +234,34 @@ void demo(const Session& session, const DemoOptions& options)
     }
     for (const DemoResult& o : outcomes)
         require<CheckFailed>(o.good, [&] { return concat(o.operation, " on ", o.backend, ": ", o.check); });
+}
+
+void add_demo(Parser& parser, DemoOptions& o)
+{
+    CLI::App* verb = parser.verb("demo",
+                                 "The main job in one go: a matrix, what it is like, products on every backend, "
+                                 "checked and timed, and a picture.",
+                                 "tulle demo\ntulle demo matrix.mtx\ntulle demo stencil27:60 --picture lattice.svg");
+    parser.matrix(verb, o.matrix, false);
+    verb->add_option("--picture", o.picture, "where to draw the matrix (tulle-demo.png)")->option_text("FILE");
+    parser.output(o.picture);
+    verb->add_option("--repeat", o.repeat, "timed runs (20)")->check(CLI::Range(1, 1'000'000))->option_text("N");
+    Parser::seed(verb, o.seed, "of the vectors");
+    parser.device(verb, [] { return why_no_cuda().empty(); });
+    parser.when(verb, [&o](const Session& session) { demo(session, o); });
+}
+
+int run_demo_program(int count, char** words)
+{
+    DemoOptions options;
+    return run_program(count, words, [&](Parser& parser) {
+        std::string verb = "demo";
+        std::vector<char*> all(words, words + count);
+        all.insert(all.begin() + std::min(count, 1), verb.data());
+        all.push_back(nullptr);
+        add_demo(parser, options);
+        parser.run(count + 1, all.data());
+    });
 }
 
 }  // namespace tulle::cli
