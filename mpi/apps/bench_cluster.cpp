@@ -6,6 +6,9 @@
 // that waiting counts.
 //
 //     mpirun -n 2 tulle-bench-cluster MATRIX …       generators such as stencil7:60; also as tulle bench cluster
+//
+// With PETSC_OPTIONS="-dll_append libtulle_petsc.so -mat_type aijtulle" and one rank: MatMult of the plugin against a
+// plan such as it makes; what is above 1 is the plugin's own.
 #include <petscksp.h>
 
 #include <algorithm>
@@ -78,6 +81,7 @@ Mat to_petsc(const mpi::DistCsr<double>& a)
         check(MatCreate(PETSC_COMM_WORLD, &m));
         check(MatSetSizes(m, local.rows, cols, PETSC_DETERMINE, PETSC_DETERMINE));
         check(MatSetType(m, MATAIJ));
+        check(MatSetFromOptions(m));
         check(MatSeqAIJSetPreallocationCSR(m, begin.data(), col.data(), local.value));
         return m;
     }
@@ -198,17 +202,48 @@ void bench_multigrid(const mpi::DistCsr<double>& a, Mat m, Speedups& multigrid)
     check(VecDestroy(&pb));
 }
 
+bool is_of_plugin(Mat m)
+{
+    MatType type = nullptr;
+    check(MatGetType(m, &type));
+    return std::string(type) == "seqaijtulle";
+}
+
+void bench_plugin(const mpi::DistCsr<double>& a, Mat m, Speedups& plugin)
+{
+    const auto plan = spmv::Plan<double>::make(Context::cpu(1), a.local(), {.checked = false});
+    std::vector<double> x(static_cast<std::size_t>(plan.cols()), 1.0), y(static_cast<std::size_t>(plan.rows()));
+    Vec px = nullptr, py = nullptr;
+    check(MatCreateVecs(m, &px, &py));
+    check(VecSet(px, 1.0));
+    constexpr int repeat = 100;
+    compare(
+        a.cluster(), plugin,
+        [&] {
+            for (int i = 0; i < repeat; ++i) plan.run(1.0, x, 0.0, y);
+        },
+        [&] {
+            for (int i = 0; i < repeat; ++i) check(MatMult(m, px, py));
+        });
+    check(VecDestroy(&px));
+    check(VecDestroy(&py));
+}
+
 void bench(const mpi::Cluster& cluster, const std::vector<std::string>& matrices)
 {
-    std::vector<Speedups> s{{"SpMV"}, {"dot"}, {"SpMM 32"}, {"SpGEMM"}, {"values again"}, {"CG with AMG"}};
+    std::vector<Speedups> s{{"SpMV"}, {"dot"}, {"SpMM 32"}, {"SpGEMM"}, {"values again"}, {"CG with AMG"}, {"plugin"}};
     for (const std::string& name : matrices) {
         const auto a = mpi::DistCsr<double>::generate(cluster, name);
         Mat m = to_petsc(a);
         if (cluster.rank() == 0) std::printf("%s, %d ranks\n", name.c_str(), cluster.ranks());
-        bench_vectors(a, m, s[0], s[1]);
-        bench_spmm(a, m, s[2]);
-        bench_spgemm(a, m, s[3], s[4]);
-        if (name.starts_with("stencil")) bench_multigrid(a, m, s[5]);
+        if (is_of_plugin(m)) {
+            bench_plugin(a, m, s[6]);
+        } else {
+            bench_vectors(a, m, s[0], s[1]);
+            bench_spmm(a, m, s[2]);
+            bench_spgemm(a, m, s[3], s[4]);
+            if (name.starts_with("stencil")) bench_multigrid(a, m, s[5]);
+        }
         check(MatDestroy(&m));
     }
     if (cluster.rank() != 0) return;

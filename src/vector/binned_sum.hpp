@@ -17,11 +17,19 @@
 #include <limits>
 
 #include "vector/bins.hpp"
-#ifdef __aarch64__
-#include <arm_neon.h>
-#endif
 
 namespace tulle::inline TULLE_ABI::vector {
+
+// The parts of some numbers in three consecutive bins; the lowest in units.
+struct Parts {
+    double high = 0, middle = 0;
+    std::int64_t low = 0;
+};
+
+// The parts of the products x_i y_i, at most BinnedSum::most_at_once, each rounded to double, in the bins from `bin`
+// on. Returns the largest absolute value; if it is beyond the first bin, or NaN, parts mean nothing.
+template <class V>
+double split_products(const V* x, const V* y, int n, int bin, Parts& part);
 
 class BinnedSum {
 public:
@@ -32,39 +40,19 @@ public:
     template <class V>
     void add_products(const V* x, const V* y, int n)
     {
-        if (first_ != none && top_of(first_) <= highest_quick) {
-            Parts part;
-            const double largest = split(
-                n, part, [&](int i) { return pair(x, i) * pair(y, i); },
-                [&](int i) {
-                    return Pair{static_cast<double>(x[i]) * static_cast<double>(y[i]), 0};
-                });
-            if (largest <= std::ldexp(1.0, top_of(first_))) return add_parts(part);
-        }
-        std::array<double, most_at_once> product;
-        Pair most{};
-        for (int i = 0; i < n; ++i) {
-            product[at(i)] = static_cast<double>(x[i]) * static_cast<double>(y[i]);
-            most = larger(most, Pair{product[at(i)], 0});
-        }
-        add(product.data(), n, most[0]);
-    }
-
-    // Adds n numbers, at most most_at_once; `largest` is the largest of their absolute values, infinite or NaN if one
-    // is.
-    void add(const double* x, int n, double largest)
-    {
-        if (!(largest <= std::numeric_limits<double>::max())) return add_special(x, n);
+        if (is_quick() && add_split(x, y, n)) return;
+        const auto product = [&](int i) { return static_cast<double>(x[i]) * static_cast<double>(y[i]); };
+        std::int64_t most = 0;  // bits of the largest absolute value: infinities and NaN are above all numbers
+        for (int i = 0; i < n; ++i) most = std::max(most, std::bit_cast<std::int64_t>(std::fabs(product(i))));
+        const auto largest = std::bit_cast<double>(most);
         if (largest == 0) return;
-        raise_to(bin_of(largest));
-        if (top_of(first_) > highest_quick) return split_slowly(x, n);
-        Parts part;
-        split(
-            n, part, [&](int i) { return pair(x, i); },
-            [&](int i) {
-                return Pair{x[i], 0};
-            });
-        add_parts(part);
+        const bool is_finite = largest <= std::numeric_limits<double>::max();
+        if (is_finite) raise_to(bin_of(largest));
+        if (is_finite && is_quick()) {
+            add_split(x, y, n);
+            return;
+        }
+        for (int i = 0; i < n; ++i) is_finite ? split_slowly(product(i)) : add_special(product(i));
     }
 
     // Adds another sum.
@@ -126,78 +114,15 @@ private:
         first_ = bin;
     }
 
-    using Pair = double __attribute__((vector_size(2 * sizeof(double))));
-    using Bits = std::int64_t __attribute__((vector_size(2 * sizeof(double))));
-    using Counts = std::uint64_t __attribute__((vector_size(2 * sizeof(double))));
+    bool is_quick() const { return first_ != none && top_of(first_) <= highest_quick; }
+    // False, and nothing is added, where a product is too large for the bins.
     template <class V>
-    static Pair pair(const V* x, int i)
+    bool add_split(const V* x, const V* y, int n)
     {
-        return Pair{static_cast<double>(x[i]), static_cast<double>(x[i + 1])};
-    }
-    // The larger of most, which is not negative, and the absolute value of v; infinities and NaN are above all numbers.
-    static Pair larger(Pair most, Pair v)
-    {
-#ifdef __aarch64__
-        return vmaxq_f64(most, vabsq_f64(v));  // NaN where one is
-#else
-        const Bits bits = reinterpret_cast<Bits>(v) & std::numeric_limits<std::int64_t>::max();
-        return reinterpret_cast<Pair>(bits > reinterpret_cast<Bits>(most) ? bits : reinterpret_cast<Bits>(most));
-#endif
-    }
-    static double larger_of(Pair v)
-    {
-        return std::bit_cast<double>(std::max(std::bit_cast<std::int64_t>(v[0]), std::bit_cast<std::int64_t>(v[1])));
-    }
-
-    // Rounds by the addition of a large number; four independent sums of pairs for every bin, in registers. The last
-    // bin needs no remainder: units are counted in the bits of the rounded numbers. Returns the largest absolute value.
-    struct Parts {
-        double high = 0, middle = 0;
-        std::int64_t low = 0;  // units
-    };
-    struct Sums {
-        Pair high{}, middle{};
-        Counts low{};
-        Pair most{};
-
-        void add(const Sums& other)
-        {
-            high += other.high;
-            middle += other.middle;
-            low += other.low;
-            most = larger(most, other.most);
-        }
-    };
-    template <class Two, class One>
-    double split(int n, Parts& part, const Two& two, const One& one) const
-    {
-        const double big0 = rounder(first_), big1 = rounder(first_ + 1), big2 = rounder(first_ + 2);
-        const Counts none_of = Counts{} + std::bit_cast<std::uint64_t>(big2);
-        const auto add_pair = [&](Pair v, Sums& s) {
-            const Pair a = (v + big0) - big0;
-            const Pair rest = v - a;
-            const Pair b = (rest + big1) - big1;
-            s.high += a;
-            s.middle += b;
-            s.low += reinterpret_cast<Counts>((rest - b) + big2);
-            s.most = larger(s.most, v);
-        };
-        Sums s, t, u, w;
-        int i = 0;
-        for (; i + 8 <= n; i += 8) {
-            add_pair(two(i), s);
-            add_pair(two(i + 2), t);
-            add_pair(two(i + 4), u);
-            add_pair(two(i + 6), w);
-        }
-        const int rest = n - i;
-        for (; i < n; ++i) add_pair(one(i), s);
-        s.add(t);
-        s.add(u);
-        s.add(w);
-        const Counts low = s.low - none_of * static_cast<std::uint64_t>((n - rest) / 2 + rest);
-        part = {s.high[0] + s.high[1], s.middle[0] + s.middle[1], static_cast<std::int64_t>(low[0] + low[1])};
-        return larger_of(s.most);
+        Parts part;
+        if (!(split_products(x, y, n, first_, part) <= std::ldexp(1.0, top_of(first_)))) return false;
+        add_parts(part);
+        return true;
     }
     void add_parts(const Parts& part)
     {
@@ -206,17 +131,14 @@ private:
         add_units(1, units(part.middle, first_ + 1));
         add_units(2, part.low);
     }
-    // The same parts for numbers that are too large for the quick way.
-    void split_slowly(const double* x, int n)
+    // The same parts of a number that is too large for the quick way.
+    void split_slowly(double number)
     {
-        for (int i = 0; i < n; ++i) {
-            double rest = x[i];
-            for (int k = 0; k < kept_bins; ++k) {
-                const int unit = unit_of(first_ + k);
-                const double scaled = std::nearbyint(std::ldexp(rest, -unit));
-                add_units(k, static_cast<std::int64_t>(scaled));
-                rest -= std::ldexp(scaled, unit);
-            }
+        for (int k = 0; k < kept_bins; ++k) {
+            const int unit = unit_of(first_ + k);
+            const double scaled = std::nearbyint(std::ldexp(number, -unit));
+            add_units(k, static_cast<std::int64_t>(scaled));
+            number -= std::ldexp(scaled, unit);
         }
     }
 
@@ -230,12 +152,10 @@ private:
         low_[at(k)] += count & mask;
     }
 
-    void add_special(const double* x, int n)
+    void add_special(double number)
     {
-        for (int i = 0; i < n; ++i) {
-            if (std::isnan(x[i])) ++nan_;
-            else if (std::isinf(x[i])) ++(x[i] > 0 ? positive_ : negative_);
-        }
+        if (std::isnan(number)) ++nan_;
+        else if (std::isinf(number)) ++(number > 0 ? positive_ : negative_);
     }
 
     int first_ = none;

@@ -438,15 +438,10 @@ TEST(Transport, TellsWhyThereIsNoNccl)
 
 double binned(std::vector<double> x, std::size_t cut)
 {
-    const auto largest = [](const double* first, const double* last) {
-        double most = 0;
-        for (; first < last; ++first) most = std::isnan(most) || std::fabs(*first) <= most ? most : std::fabs(*first);
-        return most;
-    };
+    const std::vector<double> ones(x.size(), 1.0);
     vector::BinnedSum low, high;
-    const double* const begin = x.data();
-    low.add(begin, static_cast<int>(cut), largest(begin, begin + cut));
-    high.add(begin + cut, static_cast<int>(x.size() - cut), largest(begin + cut, begin + x.size()));
+    low.add_products(x.data(), ones.data(), static_cast<int>(cut));
+    high.add_products(x.data() + cut, ones.data() + cut, static_cast<int>(x.size() - cut));
     high.add(low);
     return high.value();
 }
@@ -478,7 +473,10 @@ TEST(BinnedSum, TakesProducts)
             product[i] = x[i] * y[i];
         }
         const double sum = binned(product, 1000);
-        for (const int cut : {1, 64, 1500, 2999}) {
+        vector::BinnedSum one_by_one;
+        for (std::size_t i = 0; i < x.size(); ++i) one_by_one.add_products(&x[i], &y[i], 1);
+        EXPECT_EQ(one_by_one.value(), sum) << scale;
+        for (const int cut : {1, 64, 1499, 1500, 2983, 2999}) {
             vector::BinnedSum products;
             products.add_products(x.data(), y.data(), cut);
             products.add_products(x.data() + cut, y.data() + cut, 3000 - cut);
@@ -490,20 +488,21 @@ TEST(BinnedSum, TakesProducts)
 // A product at the top of a bin, and the next larger number, which moves the bins up: the small number is lost.
 TEST(BinnedSum, HasBinsWhoseTopsAreExact)
 {
+    constexpr std::size_t others = 41;
     for (const int bin : {1, 13, 14, 26, 27, 38, 39}) {
         const double top = std::ldexp(1.0, vector::top_of(bin)), above = std::nextafter(top, 2 * top);
         for (const double last : {top / 2, top, above, 2 * top}) {
             const double small = std::ldexp(top, -100);
-            for (std::size_t k = 0; k < 8; k += 2) {
-                std::vector<double> x(9), ones(9, 1.0);
+            for (std::size_t k = 0; k < others; ++k) {  // in any of four vectors, and behind them
+                std::vector<double> x(1 + others), ones(1 + others, 1.0);
                 x[0] = top / 4;
                 x[1 + k] = last;
-                x[2 + k] = -last;
-                x[1 + (k + 2) % 8] = small;
-                x[1 + (k + 3) % 8] = -top / 4;
+                x[1 + (k + 1) % others] = -last;
+                x[1 + (k + 2) % others] = small;
+                x[1 + (k + 3) % others] = -top / 4;
                 vector::BinnedSum products;
                 products.add_products(x.data(), ones.data(), 1);
-                products.add_products(x.data() + 1, ones.data(), 8);
+                products.add_products(x.data() + 1, ones.data(), static_cast<int>(others));
                 EXPECT_EQ(products.value(), last <= top ? small : 0) << bin << ", " << last << ", " << k;
                 EXPECT_EQ(products.value(), binned(x, 0)) << bin << ", " << last << ", " << k;
             }

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // The CPU steps with wider vectors against plain loops, on integers: every result is exact. Small enough for QEMU.
+#include <cmath>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "base/machine.hpp"
 #include "tulle/tulle.hpp"
+#include "vector/binned_sum.hpp"
 
 namespace tulle {
 namespace {
@@ -179,8 +181,27 @@ void check_graph(const Context& ctx)
     expect(graph::count_triangles(ctx, complete.view()) == 40 * 39 * 38 / 6, "triangles of a complete graph");
 }
 
+// A sum whose bits do not depend on the width of the vectors: many products at a time, and one by one, which takes one
+// lane of them.
+template <class V>
+void check_dot()
+{
+    constexpr int n = 3000;
+    std::vector<V> x(n), y(n);
+    for (int i = 0; i < n; ++i) {
+        x[static_cast<std::size_t>(i)] = static_cast<V>(std::ldexp(1.0 + i % 37 * 0.11, i / 7 % 90 - 45));
+        y[static_cast<std::size_t>(i)] = static_cast<V>(i % 11 - 5.3);
+    }
+    vector::BinnedSum together, one_by_one;
+    together.add_products(x.data(), y.data(), n);
+    for (std::size_t i = 0; i < n; ++i) one_by_one.add_products(&x[i], &y[i], 1);
+    expect(together.value() == one_by_one.value(), "a reproducible sum of products");
+}
+
 void check_all(const Context& ctx)
 {
+    check_dot<double>();
+    check_dot<float>();
     check_spmv<double>(ctx);
     check_spmv<float>(ctx);
     check_spmm<double, double>(ctx);
