@@ -54,6 +54,15 @@ enum class Cycle {
     k
 };
 
+/// How a cycle reads the values of the matrices and prolongators of all levels.
+enum class Storage {
+    full,  ///< in the type of the plan
+    /// Float16 times a power of two for each matrix, vectors and sums in float; a matrix whose rows are of too
+    /// different size stays in float. For Plan<float>.
+    f16,
+    bf16  ///< Bfloat16, likewise
+};
+
 /// Options of Plan::make().
 struct Options {
     Coarsening coarsening = Coarsening::aggregation;  ///< how the next level is made
@@ -70,6 +79,8 @@ struct Options {
     int most_levels = 20;                     ///< levels in all
     /// Neighbouring rows that belong to one node, such as the displacements at a point: they share an aggregate.
     index_t unknowns_per_node = 1;
+    Storage storage =
+        Storage::full;    ///< of matrices and prolongators in a cycle; the dense coarsest one stays as it is
     bool checked = true;  ///< validate the matrix first; sizes and null pointers are always checked
 };
 
@@ -85,6 +96,7 @@ struct Level {
     index_t rows = 0;            ///< rows of its matrix
     offset_t nonzeros = 0;       ///< nonzeros of its matrix
     double spectral_radius = 0;  ///< of D^-1 A, estimated; 0 where it is not needed
+    bool in_16_bits = false;     ///< a cycle reads its matrix in 16 bits
 };
 
 /// The near null space of elasticity: rigid displacements and rotations of points, which cost no energy. Row
@@ -100,6 +112,8 @@ TULLE_API Dense<V> rigid_body_modes(const Context& ctx, const DenseView<const V>
 
 /// Name of a cycle: "V".
 TULLE_API std::string to_text(Cycle cycle);
+/// Name of a storage: "full", "f16", "bf16".
+TULLE_API std::string to_text(Storage storage);
 /// Name of a smoother: "chebyshev".
 TULLE_API std::string to_text(Smoother smoother);
 

@@ -123,7 +123,9 @@ struct Fsai {
 enum class Precision {
     automatic,  ///< float where the range of the diagonal allows it
     as_matrix,  ///< as the system
-    in_float    ///< float: about half the memory and time
+    in_float,   ///< float: about half the memory and time
+    in_f16,     ///< float, but cycles read matrices and prolongators in Float16 (amg::Storage); also of a float system
+    in_bf16     ///< likewise in Bfloat16
 };
 
 struct Recipe;
@@ -296,8 +298,9 @@ TULLE_API std::string to_text(const Preconditioner& preconditioner);
 /// @throws ValueError (with the names) if there is none.
 TULLE_API Method parse_method(std::string_view name);
 /// A preconditioner from its name and parameters: "jacobi", "block-jacobi:4", "chebyshev:3", "ilu0", "ic0", "iluk:1",
-/// "ilut", "ilut:DROP:FILL", "fsai", "amg", "amg:float", "amg:double"; factorisations with "+match" and
-/// one of the orders "+rcm", "+colour", "+nd" (nested dissection) and "+auto" (priced) behind them, amg with
+/// "ilut", "ilut:DROP:FILL", "fsai", "amg", "amg:float", "amg:double", "amg:f16", "amg:bf16"; factorisations with
+/// "+match" and one of the orders "+rcm", "+colour", "+nd" (nested dissection) and "+auto" (priced) behind them, amg
+/// with
 /// "+classical" (coarsening), "+w" or "+k" (cycle), one of "+jacobi", "+l1-jacobi" and
 /// "+gauss-seidel" (smoother), or any preconditioner as in "+smoother[ic0]", in this order. An inner solver:
 /// "solve[METHOD,PRECONDITIONER,RELATIVE,ITERATIONS]", as in "solve[cg,amg+smoother[ic0],0.01,20]"; "auto" for what is

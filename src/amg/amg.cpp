@@ -16,12 +16,14 @@
 #include "tulle/amg.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include "amg/checks.hpp"
 #include "amg/cycle.hpp"
 #include "amg/setup.hpp"
+#include "base/enumerators.hpp"
 #include "base/indented.hpp"
 #include "base/plural.hpp"
 #include "device/placed.hpp"
@@ -56,6 +58,19 @@ std::string coarsening_text(const Options& o, index_t vectors)
                   o.unknowns_per_node > 1 ? concat(o.unknowns_per_node, " unknowns per node, ") : "");
 }
 
+template <class V>
+Level summary_of(const LevelData<V>& l)
+{
+    return {l.a.rows, l.a.nonzeros, l.spectral_radius, l.multiply && !l.multiply->full()};
+}
+
+// What is said of a level where 16 bits were asked for.
+std::string storage_text(Storage storage, const Level& level)
+{
+    if (storage == Storage::full) return {};
+    return concat(", ", level.in_16_bits ? to_text(storage) : "in float: rows of too different size or length");
+}
+
 // The smoother from a module above, as the first level that has one describes it.
 template <class V>
 std::string given_text(const Levels<V>& level)
@@ -70,6 +85,8 @@ std::string given_text(const Levels<V>& level)
 }  // namespace
 
 std::string to_text(Cycle cycle) { return cycle == Cycle::v ? "V" : cycle == Cycle::w ? "W" : "K"; }
+
+std::string to_text(Storage storage) { return name_in(std::array{"full", "f16", "bf16"}, storage); }
 
 std::string to_text(Smoother smoother)
 {
@@ -95,6 +112,8 @@ Plan<V> PlanAccess::make(const Context& ctx, const AnyCsr<V>& given, const Optio
 {
     using State = typename Plan<V>::State;
     check_options(options);
+    require<ValueError>(std::is_same_v<V, float> || options.storage == Storage::full,
+                        "matrices of 16 bits are multiplied in float", "use amg::Plan<float>, or Storage::full");
     auto state = std::make_unique<State>(
         State{.ctx = ctx, .options = options, .wide = {}, .smoother = std::move(smoother), .level = {}, .levels = {}});
     State& s = *state;
@@ -109,7 +128,7 @@ Plan<V> PlanAccess::make(const Context& ctx, const AnyCsr<V>& given, const Optio
     s.features = {a.rows, a.nonzeros, near_null_space.cols > 0 ? near_null_space.cols : options.unknowns_per_node};
     s.level = make_levels(ctx, a, options, 0, s.features.near_null_cols,
                           first_near_null(ctx, a.rows, options.unknowns_per_node, near_null_space), s.smoother);
-    for (const auto& l : s.level) s.levels.push_back({l->a.rows, l->a.nonzeros, l->spectral_radius});
+    for (const auto& l : s.level) s.levels.push_back(summary_of(*l));
     s.usable = true;
     return Plan<V>(std::move(state));
 }
@@ -124,7 +143,7 @@ void Plan<V>::update_values(const AnyCsr<V>& given)
     if (!fresh.empty()) s.wide = std::move(fresh);
     s.usable = false;
     update_levels(s.ctx, a, s.options, 0, s.level, s.smoother);
-    for (std::size_t n = 0; n < s.level.size(); ++n) s.levels[n].spectral_radius = s.level[n]->spectral_radius;
+    for (std::size_t n = 0; n < s.level.size(); ++n) s.levels[n] = summary_of(*s.level[n]);
     s.usable = true;
 }
 
@@ -186,14 +205,17 @@ template <class V>
 std::string Plan<V>::describe() const
 {
     const State& s = *state_;
-    std::string text = concat("amg on ", s.ctx.name(), ": ", coarsening_text(s.options, s.features.near_null_cols),
-                              s.smoother ? "nested smoother" : to_text(s.options.smoother), ", ",
-                              to_text(s.options.cycle), "-cycle", sizeof(V) == 4 ? ", float" : ", double");
+    std::string text =
+        concat("amg on ", s.ctx.name(), ": ", coarsening_text(s.options, s.features.near_null_cols),
+               s.smoother ? "nested smoother" : to_text(s.options.smoother), ", ", to_text(s.options.cycle), "-cycle",
+               sizeof(V) == 4 ? ", float" : ", double",
+               s.options.storage == Storage::full ? "" : concat(", matrices in ", to_text(s.options.storage)));
     for (std::size_t n = 0; n < s.levels.size(); ++n)
         text +=
             concat("\n  level ", n, ": ", s.levels[n].rows, plural(s.levels[n].rows, " row, ", " rows, "),
                    s.levels[n].nonzeros, plural(s.levels[n].nonzeros, " nonzero", " nonzeros"), ", spectral radius ",
-                   fixed(s.levels[n].spectral_radius, 3), s.level[n]->positive ? "" : ", zeros on the diagonal");
+                   fixed(s.levels[n].spectral_radius, 3), s.level[n]->positive ? "" : ", zeros on the diagonal",
+                   storage_text(s.options.storage, s.levels[n]));
     text += concat("\n  coarsest: ", s.level.back()->direct ? "solved directly" : "smoothed", given_text(s.level));
     return text + concat("\n  operator complexity: ", fixed(operator_complexity(), 3),
                          "\n  order:    the same bits every time\n  keeps:    ", human_bytes(bytes()),

@@ -9,6 +9,7 @@
 #include "amg/near_null.hpp"
 #include "amg/setup.hpp"
 #include "amg/steps.hpp"
+#include "base/enumerators.hpp"
 #include "tulle/text.hpp"
 #include "tulle/trace.hpp"
 #include "vector/power.hpp"
@@ -19,10 +20,10 @@ namespace {
 constexpr index_t most_dense_rows = 3000;  // of a matrix that is inverted where coarsening stalls
 
 template <class V>
-void make_transfer_plans(const Context& ctx, Transfer<V>& t)
+void make_transfer_plans(const Context& ctx, Transfer<V>& t, Storage storage)
 {
-    t.down = spmv::Plan<V>::make(ctx, t.restriction.view(), {.checked = false});
-    t.up = spmv::Plan<V>::make(ctx, t.prolongation.view(), {.checked = false});
+    t.down.emplace(ctx, t.restriction.view(), storage);
+    t.up.emplace(ctx, t.prolongation.view(), storage);
 }
 
 // The coarsest matrix of all, where it is small enough; one that was coarsened before, or whose coarsening stalled, may
@@ -51,17 +52,29 @@ double damping_of(const Context& ctx, LevelData<V>& l)
     return 4.0 / 3.0 / (radius_safety * largest);
 }
 
+// The product in the type of the vectors, for a smoother that keeps it. What `multiply` holds may change with the
+// values, unless it is to be full.
+template <class V>
+const spmv::Plan<V>& full_product(const Context& ctx, Storage storage, LevelData<V>& l)
+{
+    if (storage == Storage::full) return *l.multiply->full();
+    if (l.full) l.full->update_values(l.a);
+    else l.full = spmv::Plan<V>::make(ctx, l.a, {.checked = false});
+    return *l.full;
+}
+
 // Smoothers of all levels that are not solved directly; a level whose diagonal has zeros gets none.
 template <class V>
-void prepare_given(const Context& ctx, Levels<V>& level, const MakeSmoother<V>& make)
+void prepare_given(const Context& ctx, Levels<V>& level, Storage storage, const MakeSmoother<V>& make)
 {
     if (!make) return;
     const trace::Phase phase{"smoothers"};
     for (auto& l : level) {
         if (l->direct || l->a.rows == 0) continue;
+        const spmv::Plan<V>& product = full_product(ctx, storage, *l);
         if (!l->positive) l->given.reset();
         else if (l->given) l->given->update_values(l->a);
-        else l->given = make(ctx, l->a, *l->multiply);
+        else l->given = make(ctx, l->a, product);
         if (!l->given) continue;
         if (l->direction.empty()) l->direction = ctx.run([&](const auto& q) { return Buffer<V>(q, l->rows()); });
         l->damping = damping_of(ctx, *l);
@@ -103,6 +116,7 @@ void check_options(const Options& o)
     require<ValueError>(o.classical_strength >= 0 && o.classical_strength < 1, [&] {
         return concat("classical_strength is ", o.classical_strength, ", not from 0 to below 1");
     });
+    require_enumerator(o.storage, Storage::bf16, "storage");
     require<ValueError>(o.interpolation_entries >= 1,
                         [&] { return concat("interpolation_entries is ", o.interpolation_entries, ", below 1"); });
 }
@@ -130,7 +144,7 @@ Levels<V> make_levels(const Context& ctx, const CsrView<V>& a, const Options& op
     if (a.rows == 0) return level;
     for (int n = first;; ++n) {
         LevelData<V>& l = *level.back();
-        l.multiply = spmv::Plan<V>::make(ctx, l.a, {.checked = false});
+        l.multiply.emplace(ctx, l.a, options.storage);
         inspect(ctx, l, options, n == 0);
         if (options.smoother == Smoother::gauss_seidel) prepare_triangles(ctx, l);
         make_vectors(ctx, l, options, n == 0);
@@ -145,12 +159,12 @@ Levels<V> make_levels(const Context& ctx, const CsrView<V>& a, const Options& op
         l.next = std::move(next);
         auto coarse = std::make_unique<LevelData<V>>();
         coarsen(ctx, l, options, true, coarse->own);
-        make_transfer_plans(ctx, *l.next);
+        make_transfer_plans(ctx, *l.next, options.storage);
         coarse->a = coarse->own.view();
         level.push_back(std::move(coarse));
     }
     invert_coarsest(ctx, *level.back(), options, first > 0 || level.size() > 1);
-    prepare_given(ctx, level, smoother);
+    prepare_given(ctx, level, options.storage, smoother);
     return level;
 }
 
@@ -174,7 +188,7 @@ void update_levels(const Context& ctx, const CsrView<V>& a, const Options& optio
         last.solution = invert_dense(ctx, last.a);
         last.direct->update_values(last.solution.view());
     }
-    prepare_given(ctx, level, smoother);
+    prepare_given(ctx, level, options.storage, smoother);
 }
 
 #define TULLE_LEVELS(V)                                                                                        \

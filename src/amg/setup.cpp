@@ -331,8 +331,8 @@ std::size_t LevelRows<V>::bytes() const
 template <class V>
 std::size_t LevelData<V>::bytes() const
 {
-    return LevelRows<V>::bytes() + own.bytes() + (multiply ? multiply->bytes() : 0) + (next ? next->bytes() : 0) +
-           solution.bytes() + (direct ? direct->bytes() : 0);
+    return LevelRows<V>::bytes() + own.bytes() + (multiply ? multiply->bytes() : 0) + (full ? full->bytes() : 0) +
+           (next ? next->bytes() : 0) + solution.bytes() + (direct ? direct->bytes() : 0);
 }
 
 template <class V>

@@ -10,6 +10,7 @@
 
 #include "amg/krylov.hpp"
 #include "amg/level_smoother.hpp"
+#include "amg/product.hpp"
 #include "tulle/amg.hpp"
 #include "tulle/dense.hpp"
 #include "tulle/spgemm.hpp"
@@ -41,7 +42,7 @@ struct Transfer {
     Csr<V> prolongation, restriction, image;        // P, R, A P
     Buffer<offset_t> source;                        // position in P of each entry of R
     std::optional<spgemm::Plan<V>> smooth, right, left;
-    std::optional<spmv::Plan<V>> down, up;
+    std::optional<Product<V>> down, up;
 
     std::size_t bytes() const;
 };
@@ -85,7 +86,8 @@ struct LevelRows {
 template <class V>
 struct LevelData : LevelRows<V> {
     Csr<V> own;  // empty on the finest level, whose matrix is the caller's
-    std::optional<spmv::Plan<V>> multiply;
+    std::optional<Product<V>> multiply;
+    std::optional<spmv::Plan<V>> full;  // for a given smoother, where `multiply` may have 16 bits
     Csr<V> solution;  // inverse of the coarsest matrix with all its entries; empty where that would be too large
     std::optional<spmv::Plan<V>> direct;  // multiplies with it
     std::optional<Transfer<V>> next;

@@ -144,6 +144,8 @@ AmgPlan<V> AmgPlan<V>::make(const DistCsr<V>& a, const amg::Options& options, co
                             NewValues new_values)
 {
     amg::check_options(options);
+    require<ValueError>(options.storage == amg::Storage::full, "levels over several ranks are not kept in 16 bits",
+                        "use amg::Storage::full");
     check_matrix(a, options, near_null_space.cols);
     const index_t vectors = near_null_space.cols > 0 ? near_null_space.cols : options.unknowns_per_node;
     auto state = std::make_unique<State>(State{a.cluster().context(), options, vectors, new_values});

@@ -63,6 +63,24 @@ std::string suffix_of(amg::Smoother smoother)
     return "";
 }
 
+struct PrecisionSuffix {
+    Precision precision;
+    std::string_view suffix;
+};
+constexpr std::array precision_suffixes{PrecisionSuffix{Precision::automatic, ""},
+                                        PrecisionSuffix{Precision::as_matrix, ":double"},
+                                        PrecisionSuffix{Precision::in_float, ":float"},
+                                        PrecisionSuffix{Precision::in_f16, ":f16"},
+                                        PrecisionSuffix{Precision::in_bf16, ":bf16"}};
+
+// Behind "amg".
+std::string suffix_of(Precision precision)
+{
+    for (const PrecisionSuffix& s : precision_suffixes)
+        if (s.precision == precision) return std::string(s.suffix);
+    return ":unknown";
+}
+
 struct PreconditionerText {
     std::string operator()(const None&) const { return "none"; }
     std::string operator()(const Jacobi&) const { return "jacobi"; }
@@ -88,10 +106,7 @@ struct PreconditionerText {
     }
     std::string operator()(const Amg& p) const
     {
-        const std::string text = p.precision == Precision::as_matrix  ? "amg:double"
-                                 : p.precision == Precision::in_float ? "amg:float"
-                                                                      : "amg";
-        return concat(text, p.coarsening == amg::Coarsening::classical ? "+classical" : "",
+        return concat("amg", suffix_of(p.precision), p.coarsening == amg::Coarsening::classical ? "+classical" : "",
                       p.cycle == amg::Cycle::w   ? "+w"
                       : p.cycle == amg::Cycle::k ? "+k"
                                                  : "",
@@ -222,7 +237,7 @@ void take_smoother(std::string_view& text, Amg& p)
     text = text.substr(0, at);
 }
 
-// "amg", "amg:float" or "amg:double", with "+classical", "+w" or "+k", and a smoother in this order.
+// "amg", perhaps with a precision ("amg:float"), with "+classical", "+w" or "+k", and a smoother in this order.
 std::optional<Amg> parse_amg(std::string_view text)
 {
     Amg p;
@@ -242,10 +257,12 @@ std::optional<Amg> parse_amg(std::string_view text)
         p.coarsening = amg::Coarsening::classical;
         text.remove_suffix(classical.size());
     }
-    if (text == "amg:double") p.precision = Precision::as_matrix;
-    else if (text == "amg:float") p.precision = Precision::in_float;
-    else if (text != "amg") return std::nullopt;
-    return p;
+    for (const PrecisionSuffix& s : precision_suffixes)
+        if (text.substr(3) == s.suffix) {
+            p.precision = s.precision;
+            return p;
+        }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -321,7 +338,8 @@ Preconditioner parse_preconditioner(std::string_view text)
         concat("'", text, "' is no preconditioner"),
         concat(did_you_mean(name.substr(0, name.find('+')), known),
                "use none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, "
-               "fsai, amg, amg:float or amg:double; +match, and +rcm, +colour, +nd or +auto may follow a "
+               "fsai, amg, amg:float, amg:double, amg:f16 or amg:bf16; +match, and +rcm, +colour, +nd or +auto may "
+               "follow a "
                "factorisation, +classical, +w or +k, and +jacobi, +l1-jacobi, +gauss-seidel or +smoother[NAME] "
                "multigrid; an inner solver is solve[METHOD,NAME,RELATIVE,ITERATIONS]"));
 }

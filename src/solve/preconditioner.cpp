@@ -257,7 +257,9 @@ template <class V>
 amg::Plan<V> make_hierarchy(const Context& ctx, const CsrView<V>& a, const Amg& p, index_t unknowns_per_node,
                             const DenseView<const V>& near_null)
 {
-    return amg::PlanAccess::make<V>(ctx, a, amg_options(p, unknowns_per_node), near_null, nested_smoother<V>(p));
+    amg::Options options = amg_options(p, unknowns_per_node);
+    if (std::is_same_v<V, float>) options.storage = storage_of(p.precision);
+    return amg::PlanAccess::make<V>(ctx, a, options, near_null, nested_smoother<V>(p));
 }
 
 struct Range {
@@ -348,7 +350,7 @@ std::unique_ptr<PreconditionerPlan<V>> make_amg(const Context& ctx, const CsrVie
         if (p.precision != Precision::as_matrix && a.rows > 0) {
             const Range diagonal = diagonal_range(ctx, a);
             const bool fits = diagonal.least > 0 && diagonal.most <= widest_for_float * diagonal.least;
-            if (p.precision == Precision::in_float || fits)
+            if (p.precision != Precision::automatic || fits)
                 return std::make_unique<SinglePrecisionAmg>(ctx, a, diagonal.most, p, unknowns);
         }
     return std::make_unique<OtherPlan<V, amg::Plan<V>>>(

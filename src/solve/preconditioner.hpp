@@ -35,7 +35,14 @@ public:
     virtual double products() const { return 0; }
 };
 
-// The options of a hierarchy as a recipe has them.
+// How cycles read their matrices.
+constexpr amg::Storage storage_of(Precision p)
+{
+    if (p == Precision::in_f16) return amg::Storage::f16;
+    return p == Precision::in_bf16 ? amg::Storage::bf16 : amg::Storage::full;
+}
+
+// The options of a hierarchy as a recipe has them, but for its storage.
 amg::Options amg_options(const Amg& p, index_t unknowns_per_node);
 
 // What a caller knows of the unknowns; multigrid uses it.

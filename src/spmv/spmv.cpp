@@ -271,9 +271,6 @@ bool makes_dots(const Policy& p, Backend backend, bool mixed)
             p.kernel == Kernel::sell);
 }
 
-// A plan runs many times in a row, with threads that are awake: a smaller share of work than usual is worth one.
-constexpr offset_t times_sooner = 6;
-
 // On a CPU whose costs may be measured, kernels are tried on parts of the matrix before one is kept. Slices have to be
 // better than rows there, whatever the costs of other matrices say.
 template <class State>

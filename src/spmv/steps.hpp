@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of the product, once per queue. All kernels compute y = alpha op(A) x + beta y and never read y when beta
-// is zero. V is the type of the vectors and of all sums, M that of the matrix: the same, or float in double.
+// is zero. V is the type of the vectors and of all sums, M that of the matrix: the same, float in double, or for
+// rows and slices 16 bits in float.
 #pragma once
 
 #include <array>
@@ -44,6 +45,9 @@ constexpr V scaled(V alpha, V sum, V beta, const V* y)
 {
     return beta == V(0) ? alpha * sum : alpha * sum + beta * *y;
 }
+
+// A plan runs many times in a row, with threads that are awake: a smaller share of work than usual is worth one.
+inline constexpr offset_t times_sooner = 6;
 
 // ---- what kernels need beside the matrix, made with the plan ----
 

@@ -91,12 +91,13 @@ int iterations_on(const Context& c, const HostCsr<V>& a, const Options& o = {}, 
     return iterations_of_cg(c, a, Plan<V>::make(c, there.view(), o), tolerance);
 }
 
-void expect_symmetric(const Context& c, const Plan<double>& plan)
+template <class V>
+void expect_symmetric(const Context& c, const Plan<V>& plan, double tolerance = 1e-12)
 {
-    const auto x = test::test_vector<double>(plan.rows(), test::Values::integers, 1),
-               y = test::test_vector<double>(plan.rows(), test::Values::integers, 2);
+    const auto x = test::test_vector<V>(plan.rows(), test::Values::integers, 1),
+               y = test::test_vector<V>(plan.rows(), test::Values::integers, 2);
     const auto mx = applied(c, plan, x), my = applied(c, plan, y);
-    EXPECT_NEAR(dot(mx, y), dot(x, my), 1e-12 * std::sqrt(dot(mx, mx) * dot(y, y)));
+    EXPECT_NEAR(dot(mx, y), dot(x, my), tolerance * std::sqrt(dot(mx, mx) * dot(y, y)));
     EXPECT_GT(dot(x, mx), 0);
     EXPECT_GT(dot(y, my), 0);
 }
@@ -190,7 +191,7 @@ TEST_P(AmgOn, ClassicalInterpolationKeepsConstants)
     const auto there = to_device(c, a.view());
     amg::LevelData<double> level;
     level.a = there.view();
-    level.multiply = spmv::Plan<double>::make(c, level.a);
+    level.multiply.emplace(c, level.a, amg::Storage::full);
     amg::inspect(c, level, {}, true);
     level.next.emplace();
     level.next->interpolation = amg::choose_interpolation(c, level, 0.25);
@@ -401,7 +402,7 @@ TEST_P(AmgOn, TentativeProlongatorKeepsTheNearNullSpace)
     for (index_t i = 0; i < a.rows; ++i) b.insert(b.end(), {1.0, double(i % 9)});
     amg::LevelData<double> level;
     level.a = there.view();
-    level.multiply = spmv::Plan<double>::make(c, level.a);
+    level.multiply.emplace(c, level.a, amg::Storage::full);
     amg::inspect(c, level, {}, true);
     auto near_null = to_device<double>(c, b);
     const auto t = amg::aggregate(c, level, 0.08, 1, vectors, near_null);
@@ -508,7 +509,7 @@ TEST_P(AmgOn, NodesAreAggregatedAsAWhole)
         const auto there = to_device(c, view);
         amg::LevelData<double> level;
         level.a = there.view();
-        level.multiply = spmv::Plan<double>::make(c, level.a);
+        level.multiply.emplace(c, level.a, amg::Storage::full);
         amg::inspect(c, level, {}, true);
         auto near_null = to_device<double>(c, e.rigid);
         const auto t = test::host_of(c, amg::aggregate(c, level, 0.08, 2, 3, near_null));
@@ -623,6 +624,72 @@ TEST(Amg, RigidBodyModesKeepIterationsOfElasticityFew)
 
 // All options together: whatever the cycle, the preconditioner is symmetric, positive definite, and forgets what was
 // applied before.
+// Values of a matrix that 16 bits do not hold exactly.
+template <class V>
+HostCsr<V> uneven_laplacian(index_t nx, index_t ny, index_t nz)
+{
+    auto a = laplacian<V>(nx, ny, nz, 0.3);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i)
+        for (auto k = static_cast<std::size_t>(a.row_begin[i]); k < static_cast<std::size_t>(a.row_begin[i + 1]); ++k) {
+            const double at_both = 1 + std::sin(double(i)) * std::sin(double(a.col[k])) / 3;
+            a.value[k] *= static_cast<V>(a.col[k] == static_cast<index_t>(i) ? 4.0 / 3.0 : at_both);
+        }
+    return a;
+}
+
+TEST_P(AmgOn, CyclesMayReadMatricesOf16Bits)
+{
+    const Context c = ctx();
+    const auto a = uneven_laplacian<float>(12, 9, 5);
+    const auto there = to_device(c, a.view());
+    const Options full{.coarse_rows = 20};
+    const int usual = iterations_on(c, a, full, 1e-5);
+    const auto exact = Plan<float>::make(c, there.view(), full);
+    const auto r = test::test_vector<float>(a.rows, test::Values::integers, 3);
+    for (const auto& [storage, roundoff] :
+         {std::pair{amg::Storage::f16, 0x1p-11}, std::pair{amg::Storage::bf16, 0x1p-8}}) {
+        SCOPED_TRACE(to_text(storage));
+        Options o = full;
+        o.storage = storage;
+        EXPECT_LE(iterations_on(c, a, o, 1e-5), usual + 1);
+        const auto plan = Plan<float>::make(c, there.view(), o);
+        for (const amg::Level& level : plan.levels()) EXPECT_TRUE(level.in_16_bits);
+        EXPECT_NE(plan.describe().find(", " + to_text(storage) + "\n"), std::string::npos) << plan.describe();
+        expect_symmetric(c, plan, 1e-5);
+        const auto x = applied(c, plan, r), y = applied(c, exact, r);
+        double apart = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) apart = std::max(apart, std::abs(double(x[i]) - double(y[i])));
+        const double size = std::sqrt(dot(y, y) / double(y.size()));
+        EXPECT_LE(apart, 40 * roundoff * size);
+        EXPECT_GE(apart, roundoff * size / 40);  // it is not float
+    }
+}
+
+TEST_P(AmgOn, MatricesOf16BitsGetNewValuesAsANewPlanWould)
+{
+    const Context c = ctx();
+    const auto a = uneven_laplacian<float>(8, 7, 6);
+    auto scaled = a, wild = a;
+    for (float& v : scaled.value) v *= 0x1p20f;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i)  // congruent: still positive definite
+        for (auto k = static_cast<std::size_t>(a.row_begin[i]); k < static_cast<std::size_t>(a.row_begin[i + 1]); ++k)
+            wild.value[k] *= (i == 5 ? 0x1p12f : 1.0f) * (a.col[k] == 5 ? 0x1p12f : 1.0f);
+    const auto first = to_device(c, a.view()), second = to_device(c, scaled.view()), third = to_device(c, wild.view());
+    const auto r = test::test_vector<float>(a.rows, test::Values::integers, 3);
+    const Options o{.coarse_rows = 20, .storage = amg::Storage::f16};
+    auto plan = Plan<float>::make(c, first.view(), o);
+    const auto before = applied(c, plan, r);
+    plan.update_values(second.view());
+    EXPECT_TRUE(test::same_bits(applied(c, plan, r), applied(c, Plan<float>::make(c, second.view(), o), r)));
+    plan.update_values(third.view());  // rows of very different size: in float
+    EXPECT_FALSE(plan.levels()[0].in_16_bits);
+    EXPECT_NE(plan.describe().find("in float: rows of too different size"), std::string::npos) << plan.describe();
+    applied(c, plan, r);
+    plan.update_values(first.view());
+    EXPECT_TRUE(plan.levels()[0].in_16_bits);
+    EXPECT_TRUE(test::same_bits(applied(c, plan, r), before));
+}
+
 TEST_P(AmgOn, EveryCombinationIsSymmetric)
 {
     const Context c = ctx();
@@ -759,6 +826,10 @@ TEST_P(AmgOn, RefusesWhatItCannotUse)
     EXPECT_NE(message(2, 2, {{0, 0, 1}, {1, 1, 1}, {1, 1, 1}}).find("row 1"), std::string::npos);
     EXPECT_NE(message(1, 1, {{0, 0, 1}}, {.strength = 2}).find("strength"), std::string::npos);
     EXPECT_NE(message(1, 1, {{0, 0, 1}}, {.degree = 0}).find("degree"), std::string::npos);
+    EXPECT_NE(message(1, 1, {{0, 0, 1}}, {.storage = amg::Storage::f16}).find("16 bits are multiplied in float"),
+              std::string::npos);
+    EXPECT_NE(message(1, 1, {{0, 0, 1}}, {.storage = static_cast<amg::Storage>(3)}).find("storage has no enumerator 3"),
+              std::string::npos);
 
     auto a = laplacian<double>(30, 1, 1);
     const auto there = to_device(c, a.view());
@@ -782,6 +853,10 @@ TEST_P(AmgOn, FailedAllocationsLeaveNothingBehind)
     const Context c = ctx();
     const auto a = to_device(c, laplacian<double>(12, 1, 1).view());
     test::expect_clean_failures(c, [&] { Plan<double>::make(c, a.view(), {.coarse_rows = 5}); });
+    const auto f = to_device(c, laplacian<float>(12, 1, 1).view());
+    test::expect_clean_failures(c, [&] {
+        Plan<float>::make(c, f.view(), {.coarse_rows = 5, .storage = amg::Storage::f16});
+    });
 }
 
 }  // namespace

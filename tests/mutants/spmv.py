@@ -57,5 +57,9 @@ MUTANTS = [
     kernel("narrow: columns from zero instead of the row's first", "src/spmv/cuda/multiply_rows.cu", "if (sizeof(C) == 2 && a.base != nullptr) x += a.base[row];", "", "Narrow*"),
     kernel("dots: the last block does not wait for the others", "src/spmv/cuda/dots.cuh", "arrive(dots.arrived) == static_cast<int>(gridDim.x) - 1", "arrive(dots.arrived) == 0", "MakesDots*"),
     kernel("survey: columns of the matrix's width pass", "src/spmv/cuda/survey.cu", "wrong += c < 0 || c >= a.cols;", "wrong += c < 0 || c > a.cols;", "FindsWhatIsWrong*"),
+    mutant("16 bits: rows that are further apart pass", "src/spmv/half.cpp", "spread = 18;", "spread = 19;", filter="*HalfOn.RowsOfVery*/cpu1", seeds=[1]),
+    mutant("16 bits: products are not multiplied by the power", "src/spmv/half.cpp", "v{alpha * power_, x", "v{alpha, x", filter="*HalfOn.PlansAreExact*/c*"),
+    mutant("16 bits: numbers without their sign where vectors are short", "src/spmv/cpu/multiply_sell.cpp", "_mm256_castsi256_ps(_mm256_or_si256(sign, special))", "_mm256_castsi256_ps(special)", filter="*HalfOn.EveryKernel*/cpu*"),
+    mutant("16 bits: slices keep old values", "src/spmv/half.cpp", "        else fill_sell(q, a_, work_.sell);\n", "", filter="*HalfOn.PlansAreExact*/c*"),
     kernel("survey: repeated columns pass", "src/spmv/cuda/survey.cu", "strict ? col[k] <= col[k - 1] : col[k] < col[k - 1]", "col[k] < col[k - 1]", "FindsWhatIsWrong*"),
 ]

@@ -345,6 +345,39 @@ TEST_P(SolveOn, MultigridInFloatForAnyScaleOfADoubleSystem)
     }
 }
 
+// Cycles that read matrices of 16 bits: as few iterations, for systems in double and float, inside refinement, with
+// every cycle and coarsening.
+TEST_P(SolveOn, MultigridOf16BitsForAnyScaleOfASystem)
+{
+    HostCsr<double> a = grid<double>(takes_all() ? 20 : 12);
+    const std::vector<double> b = right_side(a);
+    const offset_t usual =
+        solve_with(ctx(), a, b, {.method = Method::cg, .preconditioner = parse_preconditioner("amg:double")})
+            .report.iterations;
+    unsigned number = 0;
+    for (const std::string text :
+         {"amg:f16", "amg:bf16", "amg:f16+w", "amg:f16+classical", "amg:f16+smoother[chebyshev:2]"})
+        for (const double scale : {1.0, 1e60}) {
+            if (!has_turn(number++)) continue;
+            SCOPED_TRACE(concat(text, ", times ", scale));
+            HostCsr<double> scaled = a;
+            for (double& v : scaled.value) v *= scale;
+            const Recipe recipe{.method = Method::cg, .preconditioner = parse_preconditioner(text)};
+            const Report report = solve_with(ctx(), scaled, b, recipe).report;
+            EXPECT_TRUE(report.converged()) << report.text();
+            EXPECT_LE(report.iterations, usual + 2);
+        }
+    const HostCsr<float> single = grid<float>(12);
+    const Recipe recipe{.method = Method::cg, .preconditioner = Amg{.precision = Precision::in_f16}};
+    const auto of_float = solve_with(ctx(), single, right_side(single), recipe);
+    EXPECT_TRUE(of_float.report.converged()) << of_float.report.text();
+    const Recipe inside{.method = Method::refinement, .preconditioner = Amg{.precision = Precision::in_f16}};
+    EXPECT_TRUE(solve_with(ctx(), a, b, inside).report.converged());
+    const Csr<float> there = to_device(ctx(), single.view());
+    EXPECT_NE(Plan<float>::make(ctx(), there.view(), recipe).describe().find("float, matrices in f16"),
+              std::string::npos);
+}
+
 TEST_P(SolveOn, MultigridInFloatTakesNewValuesOfAnotherScale)
 {
     const Context here = ctx();
@@ -1118,10 +1151,27 @@ TEST(Solve, NamesReadBack)
 {
     for (const Method m : methods()) EXPECT_EQ(parse_method(to_text(m)), m);
     for (const Preconditioner& p : all_preconditioners) EXPECT_EQ(parse_preconditioner(to_text(p)), p);
-    for (const std::string text :
-         {"ic0", "ilut", "iluk:2", "amg", "amg:float", "amg:double", "amg+w", "amg+gauss-seidel",
-          "amg:double+w+l1-jacobi", "amg+jacobi", "amg+classical", "amg:float+classical+k+gauss-seidel", "amg+k",
-          "ilu0+match", "ic0+rcm", "ilut:0.01:5+match+rcm", "ic0+colour", "iluk:2+nd", "ilu0+match+auto"})
+    for (const std::string text : {"ic0",
+                                   "ilut",
+                                   "iluk:2",
+                                   "amg",
+                                   "amg:float",
+                                   "amg:double",
+                                   "amg:f16",
+                                   "amg:bf16+classical+w+smoother[ic0]",
+                                   "amg+w",
+                                   "amg+gauss-seidel",
+                                   "amg:double+w+l1-jacobi",
+                                   "amg+jacobi",
+                                   "amg+classical",
+                                   "amg:float+classical+k+gauss-seidel",
+                                   "amg+k",
+                                   "ilu0+match",
+                                   "ic0+rcm",
+                                   "ilut:0.01:5+match+rcm",
+                                   "ic0+colour",
+                                   "iluk:2+nd",
+                                   "ilu0+match+auto"})
         EXPECT_EQ(to_text(parse_preconditioner(text)), text);
     EXPECT_THROW(parse_method("sor"), ValueError);
     EXPECT_THROW(parse_preconditioner("jacobi:2"), ValueError);
@@ -1130,6 +1180,8 @@ TEST(Solve, NamesReadBack)
     for (const std::string text : {"jacobi+rcm", "ilu0+colour+rcm", "ilu0+natural", "ic0+nd+nd", "ilu0+", "amg+colour"})
         EXPECT_THROW(parse_preconditioner(text), ValueError) << text;
     EXPECT_THROW(parse_preconditioner("amg+k+w"), ValueError);
+    EXPECT_THROW(parse_preconditioner("amg:half"), ValueError);
+    EXPECT_THROW(parse_preconditioner("amg+w:f16"), ValueError);
     EXPECT_THROW(parse_preconditioner("amg+w+classical"), ValueError);
     EXPECT_THROW(parse_preconditioner("jacobi+w"), ValueError);
 }

@@ -170,5 +170,9 @@ template double multiply_interval(const CsrView<double>&, const Narrow&, prim::M
                                   const Vectors<double>&);
 template double multiply_interval(const CsrView<float>&, const Narrow&, prim::MergePoint, prim::MergePoint, int,
                                   const Vectors<double>&);
+template float multiply_interval(const CsrView<Float16>&, const Narrow&, prim::MergePoint, prim::MergePoint, int,
+                                 const Vectors<float>&);
+template float multiply_interval(const CsrView<Bfloat16>&, const Narrow&, prim::MergePoint, prim::MergePoint, int,
+                                 const Vectors<float>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmv

@@ -136,6 +136,10 @@ template void multiply_rows(const CpuQueue&, const CsrView<double>&, int, const 
                             const Vectors<double>&);
 template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const Workspace<double, float>&,
                             const Vectors<double>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Float16>&, int, const Workspace<float, Float16>&,
+                            const Vectors<float>&);
+template void multiply_rows(const CpuQueue&, const CsrView<Bfloat16>&, int, const Workspace<float, Bfloat16>&,
+                            const Vectors<float>&);
 template bool multiply_rows_checked(const CpuQueue&, const CsrView<float>&, int, const Vectors<float>&);
 template bool multiply_rows_checked(const CpuQueue&, const CsrView<double>&, int, const Vectors<double>&);
 template bool multiply_rows_checked(const CpuQueue&, const CsrView<float>&, int, const Vectors<double>&);

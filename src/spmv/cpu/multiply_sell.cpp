@@ -85,6 +85,25 @@ void sum_plain(const SliceView<V, M>& s, V* to)
 TULLE_AVX2 inline __m256d load_avx2(const double* p, double) { return _mm256_loadu_pd(p); }
 TULLE_AVX2 inline __m256d load_avx2(const float* p, double) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 TULLE_AVX2 inline __m256 load_avx2(const float* p, float) { return _mm256_loadu_ps(p); }
+TULLE_AVX2 inline __m256i load_bits(const void* p)
+{
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+}
+// Without F16C, which AVX2 does not promise: the exponent of a float is 112 above that of the same bits in binary16;
+// infinity and NaN have the highest one.
+TULLE_AVX2 inline __m256 load_avx2(const Float16* p, float)
+{
+    const __m256i bits = load_bits(p), size = _mm256_and_si256(bits, _mm256_set1_epi32(0x7fff));
+    const __m256i sign = _mm256_slli_epi32(_mm256_xor_si256(bits, size), 16);
+    const __m256 number = _mm256_mul_ps(_mm256_castsi256_ps(_mm256_slli_epi32(size, 13)), _mm256_set1_ps(0x1p112f));
+    const __m256i special =
+        _mm256_and_si256(_mm256_cmpgt_epi32(size, _mm256_set1_epi32(0x7bff)), _mm256_set1_epi32(0x7f800000));
+    return _mm256_or_ps(number, _mm256_castsi256_ps(_mm256_or_si256(sign, special)));
+}
+TULLE_AVX2 inline __m256 load_avx2(const Bfloat16* p, float)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(load_bits(p), 16));
+}
 
 template <class T>
 TULLE_AVX2 inline __m128 four_of(const T* distance, const float* x)
@@ -202,6 +221,14 @@ bool has_vectors()
 TULLE_VECTORS inline __m512d load(__mmask8 m, const double* p) { return _mm512_maskz_loadu_pd(m, p); }
 TULLE_VECTORS inline __m512d load(__mmask8 m, const float* p) { return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(m, p)); }
 TULLE_VECTORS inline __m512 load(__mmask16 m, const float* p) { return _mm512_maskz_loadu_ps(m, p); }
+TULLE_VECTORS inline __m512 load(__mmask16 m, const Float16* p)
+{
+    return _mm512_maskz_cvtph_ps(m, _mm256_maskz_loadu_epi16(m, p));
+}
+TULLE_VECTORS inline __m512 load(__mmask16 m, const Bfloat16* p)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, p)), 16));
+}
 
 // Distances of the lanes from `lane` on.
 template <SellKind Kind>
@@ -451,5 +478,8 @@ void multiply_sell(const CpuQueue& q, const CsrView<M>& a, int lanes, const Sell
 template void multiply_sell(const CpuQueue&, const CsrView<float>&, int, const Sell<float>&, const Vectors<float>&);
 template void multiply_sell(const CpuQueue&, const CsrView<double>&, int, const Sell<double>&, const Vectors<double>&);
 template void multiply_sell(const CpuQueue&, const CsrView<float>&, int, const Sell<float>&, const Vectors<double>&);
+template void multiply_sell(const CpuQueue&, const CsrView<Float16>&, int, const Sell<Float16>&, const Vectors<float>&);
+template void multiply_sell(const CpuQueue&, const CsrView<Bfloat16>&, int, const Sell<Bfloat16>&,
+                            const Vectors<float>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmv

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 
+#include "tulle/float16.hpp"
 #include "tulle/types.hpp"
 
 #if defined(__x86_64__)
@@ -60,6 +61,22 @@ TULLE_GATHERS_INLINE __m256i load8(__mmask8 m, const std::uint16_t* p)
     return _mm256_cvtepu16_epi32(_mm_maskz_loadu_epi16(m, p));
 }
 TULLE_GATHERS_INLINE __m512 load16(__mmask16 m, const float* p) { return _mm512_maskz_loadu_ps(m, p); }
+TULLE_GATHERS_INLINE __m256 load8(__mmask8 m, const Float16* p)
+{
+    return _mm256_maskz_cvtph_ps(m, _mm_maskz_loadu_epi16(m, p));
+}
+TULLE_GATHERS_INLINE __m512 load16(__mmask16 m, const Float16* p)
+{
+    return _mm512_maskz_cvtph_ps(m, _mm256_maskz_loadu_epi16(m, p));
+}
+TULLE_GATHERS_INLINE __m256 load8(__mmask8 m, const Bfloat16* p)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_maskz_loadu_epi16(m, p)), 16));
+}
+TULLE_GATHERS_INLINE __m512 load16(__mmask16 m, const Bfloat16* p)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, p)), 16));
+}
 TULLE_GATHERS_INLINE __m512i load16(__mmask16 m, const index_t* p) { return _mm512_maskz_loadu_epi32(m, p); }
 TULLE_GATHERS_INLINE __m512i load16(__mmask16 m, const std::uint16_t* p)
 {
@@ -97,8 +114,8 @@ TULLE_GATHERS_INLINE double vector_dot(const M* value, const C* col, offset_t le
     return _mm512_reduce_add_pd(sum);
 }
 
-template <class C>
-TULLE_GATHERS_INLINE float vector_dot(const float* value, const C* col, offset_t length, const float* x)
+template <class M, class C>
+TULLE_GATHERS_INLINE float vector_dot(const M* value, const C* col, offset_t length, const float* x)
 {
     if (length <= 8) {
         const auto m = static_cast<__mmask8>(_bzhi_u32(0xFF, static_cast<unsigned>(length)));

@@ -236,5 +236,9 @@ template void fill_sell(const CudaQueue&, const CsrView<float>&, Sell<float>&);
 template void fill_sell(const CudaQueue&, const CsrView<double>&, Sell<double>&);
 template Sell<float> make_sell(const CudaQueue&, const CsrView<float>&, bool, offset_t);
 template Sell<double> make_sell(const CudaQueue&, const CsrView<double>&, bool, offset_t);
+template void fill_sell(const CudaQueue&, const CsrView<Float16>&, Sell<Float16>&);
+template void fill_sell(const CudaQueue&, const CsrView<Bfloat16>&, Sell<Bfloat16>&);
+template Sell<Float16> make_sell(const CudaQueue&, const CsrView<Float16>&, bool, offset_t);
+template Sell<Bfloat16> make_sell(const CudaQueue&, const CsrView<Bfloat16>&, bool, offset_t);
 
 }  // namespace tulle::inline TULLE_ABI::spmv

@@ -6,6 +6,7 @@
 
 #include "base/constant.hpp"
 #include "spmv/cuda/dots.cuh"
+#include "spmv/cuda/stored.cuh"
 
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {
@@ -27,7 +28,7 @@ __device__ V dot_strided(const Rows<M, O, C>& a, offset_t row, O begin, O end, i
 {
     if (sizeof(C) == 2 && a.base != nullptr) x += a.base[row];
     V sum = 0;
-    for (O k = begin + lane; k < end; k += Lanes) sum += static_cast<V>(a.value[k]) * x[a.col[k]];
+    for (O k = begin + lane; k < end; k += Lanes) sum += as_sum<V>(a.value[k]) * x[a.col[k]];
     return sum;
 }
 
@@ -120,5 +121,7 @@ template Narrow make_narrow(const CudaQueue&, const CsrView<double>&);
 template void multiply_rows(const CudaQueue&, const CsrView<float>&, int, const Narrow&, const Vectors<float>&);
 template void multiply_rows(const CudaQueue&, const CsrView<double>&, int, const Narrow&, const Vectors<double>&);
 template void multiply_rows(const CudaQueue&, const CsrView<float>&, int, const Narrow&, const Vectors<double>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Float16>&, int, const Narrow&, const Vectors<float>&);
+template void multiply_rows(const CudaQueue&, const CsrView<Bfloat16>&, int, const Narrow&, const Vectors<float>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmv

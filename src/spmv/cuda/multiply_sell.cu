@@ -8,6 +8,7 @@
 // Kreutzer et al., SIAM J. Sci. Comput. 36, 2014, doi:10.1137/130930352.
 #include "device/cuda/resident.cuh"
 #include "spmv/cuda/dots.cuh"
+#include "spmv/cuda/stored.cuh"
 #include "spmv/sell.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
@@ -50,7 +51,7 @@ __device__ V sum_columns(const SellColumn& mine, int j, offset_t taken, const st
     for (int u = 0; u < n; ++u) {  // all loads first
         const index_t base = __shfl_sync(all_lanes, mine.base, j + u);
         const std::uint32_t at = __shfl_sync(all_lanes, mine.at, j + u);
-        a[u] = u < taken ? static_cast<V>(__ldg(value + u * slice_rows)) : V(0);
+        a[u] = u < taken ? load_as_sum<V>(value + u * slice_rows) : V(0);
         c[u] = u < taken ? matrix_column(base, at, distance, lane) : 0;
     }
 #pragma unroll
@@ -129,5 +130,9 @@ void multiply_sell(const CudaQueue& q, const CsrView<M>& a, int, const Sell<M>& 
 template void multiply_sell(const CudaQueue&, const CsrView<float>&, int, const Sell<float>&, const Vectors<float>&);
 template void multiply_sell(const CudaQueue&, const CsrView<double>&, int, const Sell<double>&, const Vectors<double>&);
 template void multiply_sell(const CudaQueue&, const CsrView<float>&, int, const Sell<float>&, const Vectors<double>&);
+template void multiply_sell(const CudaQueue&, const CsrView<Float16>&, int, const Sell<Float16>&,
+                            const Vectors<float>&);
+template void multiply_sell(const CudaQueue&, const CsrView<Bfloat16>&, int, const Sell<Bfloat16>&,
+                            const Vectors<float>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmv
