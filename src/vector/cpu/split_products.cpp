@@ -58,8 +58,8 @@ template <int Count, class V>
                                                 Sums<Count>& s)
 {
     using Wide = Numbers<Count>;
-    const Wide v = __builtin_convertvector(simd::load<Count>(x), Wide) *
-                   __builtin_convertvector(simd::load<Count>(y), Wide);
+    const Wide v =
+        __builtin_convertvector(simd::load<Count>(x), Wide) * __builtin_convertvector(simd::load<Count>(y), Wide);
     const Wide a = (v + big[0]) - big[0], rest = v - a, b = (rest + big[1]) - big[1], last = (rest - b) + big[2];
     s.high += a;
     s.middle += b;
