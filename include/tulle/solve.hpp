@@ -166,8 +166,9 @@ struct Amg {
     amg::Cycle cycle = amg::Cycle::v;                           ///< order of the levels; k: with fgmres alone
     Precision precision = Precision::automatic;                 ///< of matrices and vectors of the hierarchy
     amg::Coarsening coarsening = amg::Coarsening::aggregation;  ///< how coarser levels are made
-    /// A preconditioner that smooths all levels in place of `smoother`, damped by its largest eigenvalue: Jacobi,
-    /// BlockJacobi, Chebyshev, Fsai, or Incomplete with ic0, ilu0 or iluk. Not on several ranks.
+    /// A preconditioner that smooths all levels in place of `smoother`, damped by its largest eigenvalue: any that is
+    /// the same operator every time. With ilut or matched rows the cycle is not symmetric: for bicgstab, gmres and
+    /// fgmres. Not on several ranks.
     Nested smooth_by = {};
 
     /// Compares.
@@ -300,8 +301,7 @@ TULLE_API Method parse_method(std::string_view name);
 /// A preconditioner from its name and parameters: "jacobi", "block-jacobi:4", "chebyshev:3", "ilu0", "ic0", "iluk:1",
 /// "ilut", "ilut:DROP:FILL", "fsai", "amg", "amg:float", "amg:double", "amg:f16", "amg:bf16"; factorisations with
 /// "+match" and one of the orders "+rcm", "+colour", "+nd" (nested dissection) and "+auto" (priced) behind them, amg
-/// with
-/// "+classical" (coarsening), "+w" or "+k" (cycle), one of "+jacobi", "+l1-jacobi" and
+/// with "+classical" (coarsening), "+w" or "+k" (cycle), one of "+jacobi", "+l1-jacobi" and
 /// "+gauss-seidel" (smoother), or any preconditioner as in "+smoother[ic0]", in this order. An inner solver:
 /// "solve[METHOD,PRECONDITIONER,RELATIVE,ITERATIONS]", as in "solve[cg,amg+smoother[ic0],0.01,20]"; "auto" for what is
 /// to be chosen, the numbers may be left out (0.01, 100).

@@ -114,6 +114,7 @@ HINTS = (
     ("(BlockJacobi)", "give preconditioner='none' or 'block-jacobi:8' with blocks that hold these rows, or reorder the matrix"),
     ("Coarsening::aggregation", "leave classical out of the preconditioner"),
     ("leave smooth_by empty", "leave +smoother[…] out of the preconditioner"),
+    ("leave precision at automatic", "leave :f16 or :bf16 out of the preconditioner"),
     ("NumericReuse::find_places keeps nothing", "leave keep_columns out, or raise the budget"),
     ("leave the refill at NumericReuse::find_places", "leave policy or keep_columns out"),
     ("NumericReuse::fastest", "leave policy or keep_columns out"),

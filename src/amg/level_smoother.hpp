@@ -14,7 +14,8 @@
 
 namespace tulle::inline TULLE_ABI::amg {
 
-// z = M r for the matrix of one level: M is symmetric, positive definite and close to the inverse. Vectors are in the
+// z = M r for the matrix of one level: M is close to the inverse, symmetric and positive definite for methods that need
+// a symmetric cycle. Vectors are in the
 // memory of the context and the work is put on its queue.
 template <class V>
 class LevelSmoother {

@@ -191,7 +191,8 @@ SolvePlan<V> SolvePlan<V>::make(const DistCsr<V>& a, const SolveOptions& options
                         "levels over several ranks take no nested smoother", "set local_amg, or leave smooth_by empty");
     require<ValueError>(!multigrid || solve::storage_of(multigrid->precision) == amg::Storage::full ||
                             options.local_amg,
-                        "levels over several ranks are not kept in 16 bits", "set local_amg, or another precision");
+                        "levels over several ranks are not kept in 16 bits",
+                        "set local_amg, or leave precision at automatic");
     set_up<V>(s, a, options, {options.unknowns_per_node, near_null_space});
     s.features.empty_rows = count_empty_rows(a);
     s.setup_seconds = trace::now() - begin;

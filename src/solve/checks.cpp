@@ -30,25 +30,20 @@ void check_numbers(const Recipe& r)
     check_number(r.inner.method != Method::refinement, "inner.method cannot be refinement again");
 }
 
-// A symmetric operator that reads no more than the matrix of a level.
-bool can_smooth(const Preconditioner& p)
-{
-    const auto* factors = std::get_if<Incomplete>(&p);
-    if (factors) return factors->kind != factor::Kind::ilut && !factors->match;
-    return !std::holds_alternative<None>(p) && !std::holds_alternative<Amg>(p) && !std::holds_alternative<Nested>(p);
-}
-
 void check_preconditioner(const Preconditioner& p, bool is_double, int depth);
 
 void check_smoother(const Recipe& r, bool is_double, int depth)
 {
     require<ValueError>(!r.method && r.preconditioner, "a smoother of multigrid is a preconditioner without a method",
                         "name the preconditioner of smooth_by alone");
-    require<ValueError>(
-        can_smooth(*r.preconditioner),
-        [&] { return concat(to_text(*r.preconditioner), " cannot smooth the levels of multigrid"); },
-        "use jacobi, block-jacobi, chebyshev, ic0, ilu0, iluk or fsai");
     check_preconditioner(*r.preconditioner, is_double, depth);
+    require<ValueError>(
+        !std::holds_alternative<None>(*r.preconditioner) && !is_flexible(*r.preconditioner),
+        [&] {
+            return concat(to_text(*r.preconditioner),
+                          " cannot smooth the levels of multigrid: it must do something, and the same every time");
+        },
+        "use jacobi, chebyshev, ic0, fsai or another preconditioner, or fixed steps: solve[chebyshev,jacobi,0,4]");
 }
 
 void check_inner(const Nested& nested, bool is_double, int depth)
@@ -92,6 +87,16 @@ void check_flexible(const Recipe& r)
     require<ValueError>(!method || method == Method::fgmres, what, otherwise);
 }
 
+// What is not symmetric is for methods that do not rely on it.
+void check_symmetric(const Recipe& r)
+{
+    const auto& method = r.method == Method::refinement ? r.inner.method : r.method;
+    require<ValueError>(
+        !method || is_symmetric(*r.preconditioner) || !needs_symmetric(*method),
+        [&] { return concat(to_text(*r.preconditioner), " is not symmetric, as ", to_text(*method), " needs it"); },
+        "use gmres, fgmres or bicgstab, or another smoother");
+}
+
 }  // namespace
 
 void check_recipe(const Recipe& r, bool is_double, int depth)
@@ -102,6 +107,7 @@ void check_recipe(const Recipe& r, bool is_double, int depth)
     if (!r.preconditioner) return;
     check_preconditioner(*r.preconditioner, is_double, depth);
     check_flexible(r);
+    check_symmetric(r);
 }
 
 }  // namespace tulle::inline TULLE_ABI::solve

@@ -44,6 +44,22 @@ factor::Order order_for(const Features& f)
     return found ? factor::Order::rcm : factor::Order::natural;
 }
 
+// What smooths multigrid in place of a smoother of its own; null: nothing does.
+const Preconditioner* nested_smoother(const Preconditioner& p)
+{
+    const auto* multigrid = std::get_if<Amg>(&p);
+    if (multigrid == nullptr || multigrid->smooth_by.empty()) return nullptr;
+    const auto& smoother = multigrid->smooth_by.recipe().preconditioner;
+    return smoother ? &*smoother : nullptr;
+}
+
+// Not so are factors that are unsymmetric where A is symmetric.
+bool is_symmetric_smoother(const Preconditioner& p)
+{
+    const auto* factors = std::get_if<Incomplete>(&p);
+    return factors == nullptr || (factors->kind != factor::Kind::ilut && !factors->match);
+}
+
 bool needs_positive_definite(Method m)
 {
     return m == Method::cg || m == Method::pipelined_cg || m == Method::chebyshev || m == Method::minres;
@@ -184,6 +200,20 @@ bool is_flexible(const Preconditioner& p)
     return multigrid != nullptr && multigrid->cycle == amg::Cycle::k;
 }
 
+bool is_symmetric(const Preconditioner& p)
+{
+    const Preconditioner* const smoother = nested_smoother(p);
+    return smoother == nullptr || (is_symmetric_smoother(*smoother) && is_symmetric(*smoother));
+}
+
+bool needs_symmetric(Method m) { return needs_positive_definite(m); }
+
+bool has_inner_solver(const Preconditioner& p)
+{
+    const Preconditioner* const smoother = nested_smoother(p);
+    return std::holds_alternative<Nested>(p) || (smoother != nullptr && has_inner_solver(*smoother));
+}
+
 std::vector<Choice> candidates(const Features& f, const Recipe& recipe)
 {
     if (recipe.method) {
@@ -198,6 +228,9 @@ std::vector<Choice> candidates(const Features& f, const Recipe& recipe)
     if (recipe.preconditioner && is_flexible(*recipe.preconditioner))
         return {
             {Method::fgmres, *recipe.preconditioner, recipe.restart, "the preconditioner changes from step to step"}};
+    if (recipe.preconditioner && !is_symmetric(*recipe.preconditioner))
+        return {{Method::bicgstab, *recipe.preconditioner, recipe.restart, "the preconditioner is not symmetric"},
+                {Method::gmres, *recipe.preconditioner, recipe.restart, "bicgstab failed"}};
     std::vector<Choice> all = is_positive(f) && f.symmetric ? for_positive_definite(f, recipe)
                               : f.symmetric                 ? for_symmetric()
                                                             : for_general(f);

@@ -13,4 +13,12 @@ void check_recipe(const Recipe& recipe, bool is_double, int depth = 0);
 // Not the same linear operator in every step.
 bool is_flexible(const Preconditioner& preconditioner);
 
+// A symmetric operator where A is symmetric, as far as the smoothers of multigrid tell.
+bool is_symmetric(const Preconditioner& preconditioner);
+// Whether a method relies on it.
+bool needs_symmetric(Method method);
+
+// Whether a solver is inside, which waits in every application.
+bool has_inner_solver(const Preconditioner& preconditioner);
+
 }  // namespace tulle::inline TULLE_ABI::solve

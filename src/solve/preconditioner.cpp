@@ -16,6 +16,7 @@
 #include "prim/reduce.hpp"
 #include "solve/chebyshev.hpp"
 #include "solve/float_matrix.hpp"
+#include "solve/policy.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 #include "vector/power.hpp"
@@ -218,14 +219,16 @@ private:
 template <class V, class Other>
 class OtherPlan final : public PreconditionerPlan<V> {
 public:
-    explicit OtherPlan(Other plan) : plan_(std::move(plan)) {}
+    explicit OtherPlan(Other plan, bool waits = false) : plan_(std::move(plan)), waits_(waits) {}
     void apply(std::span<const V> r, std::span<V> z) override { plan_.apply(r, z); }
     void update_values(const CsrView<V>& a) override { plan_.update_values(a); }
     std::size_t bytes() const override { return plan_.bytes(); }
     std::string describe() const override { return plan_.describe(); }
+    bool waits() const override { return waits_; }
 
 private:
     Other plan_;
+    bool waits_;
 };
 
 template <class V>
@@ -248,9 +251,14 @@ template <class V>
 amg::MakeSmoother<V> nested_smoother(const Amg& p)
 {
     if (p.smooth_by.empty()) return {};
-    return [wanted = *p.smooth_by.recipe().preconditioner](const Context& ctx, const CsrView<V>& a,
-                                                           const spmv::Plan<V>& product)
-               -> std::unique_ptr<amg::LevelSmoother<V>> { return make_preconditioner<V>(ctx, a, product, wanted); };
+    Preconditioner smoother = *p.smooth_by.recipe().preconditioner;
+    // In float a double hierarchy scales residuals by a norm that a smoother is not told.
+    if (auto* inner = std::get_if<Amg>(&smoother); inner && std::is_same_v<V, double>)
+        inner->precision = Precision::as_matrix;
+    return [wanted = std::move(smoother)](const Context& ctx, const CsrView<V>& a,
+                                          const spmv::Plan<V>& product) -> std::unique_ptr<amg::LevelSmoother<V>> {
+        return make_preconditioner<V>(ctx, a, product, wanted);
+    };
 }
 
 template <class V>
@@ -286,6 +294,7 @@ public:
     SinglePrecisionAmg(const Context& ctx, const CsrView<double>& a, double largest, const Amg& p,
                        const Unknowns<double>& unknowns)
         : ctx_(ctx),
+          waits_(has_inner_solver(p)),
           matrix_scale_(power_to_one(largest)),
           matrix_(ctx, a),
           plan_(make(a, p, unknowns.per_node, amg::unit_columns<float>(ctx, unknowns.near_null)))
@@ -321,6 +330,7 @@ public:
         return matrix_.bytes() + r_.bytes() + z_.bytes() + scale_.bytes() + plan_.bytes();
     }
     std::string describe() const override { return plan_.describe(); }
+    bool waits() const override { return waits_; }
 
 private:
     amg::Plan<float> make(const CsrView<double>& a, const Amg& p, index_t unknowns_per_node,
@@ -332,6 +342,7 @@ private:
     static double power_to_one(double x) { return std::isnormal(x) ? std::ldexp(1.0, -std::ilogb(x)) : 1; }
 
     Context ctx_;
+    bool waits_;
     double matrix_scale_;  // the largest diagonal entry, scaled, is between 1 and 2
     FloatMatrix matrix_;
     Buffer<float> r_, z_;
@@ -353,8 +364,9 @@ std::unique_ptr<PreconditionerPlan<V>> make_amg(const Context& ctx, const CsrVie
             if (p.precision != Precision::automatic || fits)
                 return std::make_unique<SinglePrecisionAmg>(ctx, a, diagonal.most, p, unknowns);
         }
-    return std::make_unique<OtherPlan<V, amg::Plan<V>>>(
-        make_hierarchy(ctx, a, p, unknowns.per_node, unknowns.near_null));
+    return std::make_unique<OtherPlan<V, amg::Plan<V>>>(make_hierarchy(ctx, a, p, unknowns.per_node,
+                                                                       unknowns.near_null),
+                                                        has_inner_solver(p));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ TEAM = "*SolveOnTeam*/cpu"
 CANDIDATES = "*GoesOnWithTheNextCandidate*/cpu*:*RowsInAnyOrder*/cpu*:*SaysWhy*/cpu*:Solve.Chooses*"
 
 MUTANTS = [
+    mutant("nest: cycles with any smoother pass for symmetric", "src/solve/policy.cpp", "(is_symmetric_smoother(*smoother) && is_symmetric(*smoother))", "is_symmetric(*smoother)", filter="*NestedOn.BadNests*/cpu1", seeds=[1]),
     mutant("solve on a team: the sums of the last member are left out", "src/solve/team/system.cpp", "member < part.size(); ++member) sums[k].add", "member + 1 < part.size(); ++member) sums[k].add", TEAM),
     mutant("solve on a team: y is not there for r = b - A x", "src/solve/team/system.cpp", "if (beta != V(0)) p.copy_vector(y[member], product.y(member).data());", "", TEAM),
     mutant("solve on a team: a block keeps the columns of the whole", "src/solve/parts/part.cpp", "block.col.data()[next] = a.col[k] - rows_.diagonal;", "block.col.data()[next] = i;", TEAM),

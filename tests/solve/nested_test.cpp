@@ -48,8 +48,18 @@ Recipe with(const std::string& preconditioner, std::optional<Method> method = {}
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-const std::vector<std::string> smoothers{"ic0",  "ilu0",           "iluk:1", "ic0+rcm",
-                                         "fsai", "block-jacobi:4", "jacobi", "chebyshev:2"};
+const std::vector<std::string> smoothers{"ic0",
+                                         "ilu0",
+                                         "iluk:1",
+                                         "ic0+rcm",
+                                         "ic0+colour",
+                                         "fsai",
+                                         "block-jacobi:4",
+                                         "jacobi",
+                                         "chebyshev:2",
+                                         "amg+smoother[jacobi]",
+                                         "amg+w",
+                                         "solve[chebyshev,jacobi,0,3]"};
 
 // Beside the smoother that multigrid has by itself: as good, and stronger ones better.
 TEST_P(NestedOn, PreconditionersSmoothMultigrid)
@@ -58,11 +68,12 @@ TEST_P(NestedOn, PreconditionersSmoothMultigrid)
     const HostCsr<double> a = laplacian<double>(24, 20, 1, 0.5);
     const offset_t plain = solve_ones(c, a, with("amg+jacobi", Method::cg)).report.iterations;
     for (const std::string& s : smoothers) {
-        if (build::simulated && !is_drawn(s, 3)) continue;
+        if (build::simulated && !is_drawn(s, s.starts_with("amg") ? 9 : 3)) continue;  // slow there
         SCOPED_TRACE(s);
         const NestedSolve made = solve_ones(c, a, with("amg+smoother[" + s + "]", Method::cg));
         EXPECT_TRUE(made.report.converged()) << made.report.text();
-        EXPECT_LE(made.report.iterations, plain + (s.starts_with("i") ? -1 : 1));
+        const bool is_solver = s.starts_with("solve");  // aims at all eigenvalues, not at those that need smoothing
+        EXPECT_LE(made.report.iterations, is_solver ? 2 * plain : plain + (s.starts_with("i") ? -1 : 1));
         EXPECT_TRUE(contains(made.text, "amg+smoother[" + s + "]")) << made.text;
         EXPECT_TRUE(contains(made.text, "smoother of level 0, times ")) << made.text;
     }
@@ -73,6 +84,25 @@ TEST_P(NestedOn, PreconditionersSmoothMultigrid)
         EXPECT_TRUE(made.report.converged()) << made.report.text();
         EXPECT_LE(made.report.iterations, plain) << kind;
     }
+}
+
+// A cycle that is not symmetric, for methods that do not mind; chosen where the method is open.
+TEST_P(NestedOn, UnsymmetricFactorsSmoothMultigrid)
+{
+    const Context c = ctx();
+    const HostCsr<double> a = laplacian<double>(24, 20, 1, 0.5);
+    const offset_t plain = solve_ones(c, a, with("amg+jacobi", Method::gmres)).report.iterations;
+    unsigned number = 0;
+    for (const std::string s : {"ilut", "ilu0+match", "ilut:0.01:4+match+rcm"})
+        for (const std::optional<Method>& m :
+             {std::optional<Method>(), std::optional(Method::gmres), std::optional(Method::fgmres)}) {
+            if (!has_turn(number++)) continue;
+            SCOPED_TRACE(s + " for " + (m ? to_text(*m) : "any method"));
+            const NestedSolve made = solve_ones(c, a, with("amg+smoother[" + s + "]", m));
+            EXPECT_TRUE(made.report.converged()) << made.report.text();
+            EXPECT_LT(made.report.iterations, plain);
+            EXPECT_EQ(made.report.method, m.value_or(Method::bicgstab));
+        }
 }
 
 std::vector<double> applied(const Context& c, PreconditionerPlan<double>& m, const std::vector<double>& r)
@@ -96,7 +126,7 @@ TEST_P(NestedOn, CyclesWithNestedSmoothersAreSymmetricAndPositiveDefinite)
     const auto x = test_vector<double>(a.rows, Values::integers, 1),
                y = test_vector<double>(a.rows, Values::integers, 2);
     for (const std::string& s : smoothers) {
-        if (build::simulated && !is_drawn(s, 3)) continue;
+        if (build::simulated && !is_drawn(s, s.starts_with("amg") ? 9 : 3)) continue;  // slow there
         SCOPED_TRACE(s);
         const auto m = make_preconditioner<double>(c, there.view(), product,
                                                    parse_preconditioner("amg:double+w+smoother[" + s + "]"));
@@ -169,8 +199,8 @@ TEST_P(NestedOn, NewValuesGoThroughTheNest)
     const auto b = to_device<double>(c, std::span<const double>(ones));
     auto x = to_device<double>(c, std::span<const double>(ones));
     unsigned number = 0;
-    for (const std::string text :
-         {"amg+smoother[ic0]", "amg:double+smoother[chebyshev:2]", "solve[cg,amg+smoother[fsai],0.01,20]"}) {
+    for (const std::string text : {"amg+smoother[ic0]", "amg:double+smoother[chebyshev:2]",
+                                   "solve[cg,amg+smoother[fsai],0.01,20]", "amg:f16+smoother[chebyshev:2]"}) {
         if (!has_turn(number++)) continue;
         SCOPED_TRACE(text);
         auto plan = Plan<double>::make(c, first.view(), with(text)),
@@ -231,8 +261,19 @@ TEST_P(NestedOn, BadNestsAreRefused)
         refused(with(text, Method::fgmres), "must make a step");
     refused({.method = Method::fgmres, .preconditioner = Nested({.method = Method::cg, .stop = {.iterations = 0}})},
             "must make a step");
-    for (const char* text : {"none", "ilut", "ilu0+match", "amg", "solve[cg,jacobi]"})
+    for (const char* text : {"none", "amg+k", "solve[cg,jacobi]", "solve[chebyshev,jacobi,0.1,3]"})
         refused(with("amg+smoother[" + std::string(text) + "]"), "cannot smooth");
+    refused(with("amg+smoother[amg+smoother[none]]"), "cannot smooth");
+    refused(with("amg+smoother[solve[chebyshev,none,2]]"), "must make a step");
+    for (const Method m : {Method::cg, Method::minres, Method::chebyshev}) {
+        refused(with("amg+smoother[ilut]", m), "is not symmetric");
+        refused(with("amg+smoother[amg+smoother[ilu0+match]]", m), "is not symmetric");
+    }
+    refused(with("solve[chebyshev,amg+smoother[ilut],0,3]"), "is not symmetric");
+    refused({.method = Method::refinement,
+             .preconditioner = parse_preconditioner("amg+smoother[ilut]"),
+             .inner = {.method = Method::cg}},
+            "is not symmetric");
     refused({.preconditioner = Amg{.smooth_by = Nested({.method = Method::cg, .preconditioner = Jacobi{}})}},
             "without a method");
     refused({.preconditioner = Amg{.smooth_by = Nested(Recipe{})}}, "without a method");
@@ -254,6 +295,7 @@ TEST(NestedText, ReadsBack)
 {
     for (const std::string text :
          {"amg+smoother[ic0]", "amg:float+classical+w+smoother[block-jacobi:4]", "solve[cg,amg,0.01,20]",
+          "amg+smoother[solve[chebyshev,amg+smoother[jacobi],0,4]]", "amg:f16+k+smoother[amg+w]",
           "solve[auto,auto,0.5,3]", "solve[fgmres,solve[cg,amg+smoother[ilu0+rcm],0.1,5],0.01,10]"}) {
         EXPECT_EQ(to_text(parse_preconditioner(text)), text);
         EXPECT_EQ(parse_preconditioner(text), parse_preconditioner(text));

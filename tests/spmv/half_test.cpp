@@ -108,12 +108,15 @@ void expect_plan(const Context& c, const HostCsr<float>& integers, float power)
 TEST_P(HalfOn, PlansAreExactForIntegersTimesAnyPower)
 {
     const Context c = ctx();
-    const std::vector<HostCsr<float>> all{laplacian<float>(20, 9, 3), random_matrix<float>(90, 80, 0.1, Values::integers, 4),
-                                          csr_of<float>(0, 0, {}), csr_of<float>(5, 3, {}),
-                                          shuffled_with_duplicates(random_matrix<float>(40, 40, 0.2, Values::integers, 6), 7),
-                                          matrix_of_columns<float>(70, 140'000, 8, [](index_t i) {
-                                              return std::vector{i, i + 1, 139'000 + i};
-                                          })};
+    const std::vector<HostCsr<float>> all{
+        laplacian<float>(20, 9, 3),
+        random_matrix<float>(90, 80, 0.1, Values::integers, 4),
+        csr_of<float>(0, 0, {}),
+        csr_of<float>(5, 3, {}),
+        shuffled_with_duplicates(random_matrix<float>(40, 40, 0.2, Values::integers, 6), 7),
+        matrix_of_columns<float>(70, 140'000, 8, [](index_t i) {
+            return std::vector{i, i + 1, 139'000 + i};
+        })};
     unsigned number = 0;
     for (const auto& a : all)
         for (const float power : {1.0f, 0x1p60f, 0x1p-60f}) {
@@ -140,7 +143,8 @@ template <class H>
 void expect_rounded(const Context& c, long double roundoff)
 {
     HostCsr<float> a = random_matrix<float>(300, 280, 0.05, Values::integers, 9);
-    for (std::size_t k = 0; k < a.value.size(); ++k) a.value[k] += static_cast<float>(unit(hash_of(10, static_cast<std::int64_t>(k))));
+    for (std::size_t k = 0; k < a.value.size(); ++k)
+        a.value[k] += static_cast<float>(unit(hash_of(10, static_cast<std::int64_t>(k))));
     const Csr<float> there = to_device(c, a.view());
     const auto x = test_vector<float>(a.cols, Values::reals, 3);
     const auto on_device = to_device<float>(c, std::span<const float>(x));

@@ -49,6 +49,7 @@ constexpr std::array translations{
     Translation{"(BlockJacobi)", "use --preconditioner none or block-jacobi:ROWS, or add +match to incomplete factors"},
     Translation{"narrow() makes such factors", ""},  // the program has no others
     Translation{"leave smooth_by empty", "leave +smoother[NAME] out of --preconditioner"},
+    Translation{"leave precision at automatic", "leave :f16 or :bf16 out of --preconditioner"},
     Translation{"tulle::sort_rows", "tulle convert to another file sorts the rows"},
 };
 

@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Stored values in the type of the sums.
+// Values of a matrix in the type of the sums.
 #pragma once
 
 #include "device/cuda/float16.cuh"
