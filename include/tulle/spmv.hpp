@@ -74,7 +74,8 @@ struct Policy {
     int lanes = 32;
     bool copy = false;    ///< keep op(A) as CSR in the plan, for matrices stored in another way
     bool narrow = false;  ///< rows: the plan keeps columns of 16 bits
-    bool sort = false;    ///< sell: rows sorted by length inside windows; y keeps its order
+    /// Sell, and on a CPU rows with one sum: rows sorted by length inside windows; y keeps its order.
+    bool sort = false;
 
     /// Compares all fields.
     bool operator==(const Policy&) const = default;

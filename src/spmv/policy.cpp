@@ -53,7 +53,8 @@ constexpr int lanes_of_a_vector = 8;
 // Another kernel than the typical one must be this much faster as measured: noise of a clock should not decide, and
 // bits should not change for nothing.
 constexpr double worthwhile_gain = 1.05;
-// … or this much faster than a plain loop, with one sum, in a trial: parts tell less than the whole.
+// … or this much faster than a plain loop, with one sum, in a trial: parts tell less than the whole, and few runs less
+// than many, in which a predictor learns. So must one sum with the rows sorted be than any other row kernel.
 constexpr double gain_over_plain = 1.1;
 // … and slices more, which take a copy of the matrix.
 constexpr double gain_for_sell = 1.15;
@@ -294,12 +295,14 @@ Policy policy_after_trial(const KernelTrial& tried, const Policy& chosen, Slices
     if (chosen.kernel == Kernel::split) return split_after_trial(tried, chosen);
     const auto place = std::find(RowCosts::lanes.begin(), RowCosts::lanes.end(), chosen.lanes);
     if (place == RowCosts::lanes.end()) return chosen;
-    Policy policy = chosen;
-    if (tried.rows[0] < *best * gain_over_plain) policy.lanes = 1;
-    else if (*best * worthwhile_gain < tried.rows[static_cast<std::size_t>(place - RowCosts::lanes.begin())])
-        policy.lanes = RowCosts::lanes[static_cast<std::size_t>(best - tried.rows.begin())];
-    if (slices != Slices::none && tried.sell * gain_for_sell < *best)
+    std::size_t lane = static_cast<std::size_t>(place - RowCosts::lanes.begin());
+    if (tried.rows[0] < *best * gain_over_plain) lane = 0;
+    else if (*best * worthwhile_gain < tried.rows[lane]) lane = static_cast<std::size_t>(best - tried.rows.begin());
+    if (slices != Slices::none && tried.sell * gain_for_sell < std::min(*best, tried.sorted_rows))
         return {Kernel::sell, tried.sell_lanes, chosen.copy, false, slices == Slices::sorted};
+    Policy policy = chosen;
+    policy.sort = tried.sorted_rows * gain_over_plain < tried.rows[lane];
+    policy.lanes = policy.sort ? 1 : RowCosts::lanes[lane];
     return policy;
 }
 
@@ -338,6 +341,7 @@ std::vector<Policy> candidates(const Features& t, const Limits& limits)
         for (const int lanes : lane_counts)
             if ((gpu || lanes <= lanes_of_a_vector) && (!narrow || can_be_narrow(t.row)))
                 all.push_back({Kernel::rows, lanes, copy, narrow});
+    if (!gpu) all.push_back({Kernel::rows, 1, copy, false, true});
     for (const int lanes : gpu ? std::vector{8, 16, 32} : std::vector{1})
         if (t.row.longest <= longest_in_group) all.push_back({Kernel::groups, lanes, copy});
     if (gpu) all.push_back({Kernel::stream, 32, copy});

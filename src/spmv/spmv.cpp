@@ -208,6 +208,7 @@ void prepare(State& s)
         if (p.kernel == Kernel::split) prepare_split(q, rows_of(s), s.work);
         if (p.kernel == Kernel::rows && s.features.reused) s.work.point = make_parts(q, rows_of(s));
         if (p.kernel == Kernel::groups) s.work.groups = make_groups(q, rows_of(s));
+        if (p.kernel == Kernel::rows && p.sort) s.work.window = make_windows(q, rows_of(s));
         if (p.narrow) s.work.narrow = make_narrow(q, rows_of(s));
         else if (p.kernel == Kernel::rows && s.features.reused) s.work.narrow = short_offsets_of(q, rows_of(s));
         if (p.kernel == Kernel::sell) s.work.sell = make_sell(q, rows_of(s), p.sort, s.features.row.padded);
@@ -427,7 +428,7 @@ template <class State, class V>
 void run_once_more(State& s, const Vectors<V>& v)
 {
     if (s.plain && !s.trial.by_all() && v.alpha != V(0) && v.dots.result == nullptr)
-        multiply_alone(s.rows, s.choice.policy.lanes, s.work.narrow, v);
+        multiply_alone(s.rows, s.choice.policy.lanes, s.work, v);
     else run_state(s, v);
 }
 
@@ -494,7 +495,7 @@ void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y) cons
     State& s = *state_;
     const Vectors<V> v{alpha, x.data(), beta, y.data()};
     if (s.alone && alpha != V(0) && are_usable(s.features.row, x, y))
-        return multiply_alone(s.rows, s.choice.policy.lanes, s.work.narrow, v);
+        return multiply_alone(s.rows, s.choice.policy.lanes, s.work, v);
     require_vectors(s, x, y);
     run_in_trial(s, v);
 }

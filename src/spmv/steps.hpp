@@ -59,6 +59,13 @@ struct Narrow {  // rows: columns of 16 bits, offsets of 32; on a CPU of many ro
     std::size_t bytes() const { return row_begin.bytes() + col.bytes() + base.bytes(); }
 };
 
+struct RowWindow {  // rows, sorted, on a CPU: so many neighbouring rows, those of one length together
+    static constexpr offset_t rows = 64;
+    static constexpr std::size_t lengths = 10;                     // 0 to 8 nonzeros, and more
+    std::array<std::uint8_t, lengths> count;                       // rows of each length
+    std::array<std::uint8_t, static_cast<std::size_t>(rows)> row;  // from the first of the window
+};
+
 struct alignas(16) StreamBlock {
     offset_t begin;     // first nonzero; the next block's begin is the end
     index_t row;        // first row
@@ -127,6 +134,7 @@ struct Workspace {
     Buffer<V> carry;                 // split: what each piece has of the row it could not finish
     Buffer<V> private_sums;          // kernels that scatter on the CPU: one y per thread
     Narrow narrow;
+    Buffer<RowWindow> window;  // rows, sorted
     Stream<V> stream;
     Groups groups;
     Sell<M> sell;
@@ -135,8 +143,8 @@ struct Workspace {
 
     std::size_t bytes() const
     {
-        return point.bytes() + carry.bytes() + private_sums.bytes() + narrow.bytes() + stream.bytes() + groups.bytes() +
-               sell.bytes() + dot_partial.bytes() + dot_arrived.bytes();
+        return point.bytes() + carry.bytes() + private_sums.bytes() + narrow.bytes() + window.bytes() + stream.bytes() +
+               groups.bytes() + sell.bytes() + dot_partial.bytes() + dot_arrived.bytes();
     }
 };
 
@@ -173,12 +181,14 @@ Survey sample(const CudaQueue& q, const CsrView<M>& a)
 // ---- kernels that read op(A) by rows ----
 
 // Nanoseconds for each row and nonzero of kernels on parts of this matrix: the row kernels with RowCosts::lanes, and
-// slices with vector instructions. `never` where a machine has not got one, and everywhere if the matrix is too small
-// for a trial or trials are forbidden (TULLE_CALIBRATE=off). `whole`: smaller ones are tried, too, as a whole.
+// with one sum and the rows sorted; slices with vector instructions. `never` where a machine has not got one, and
+// everywhere if the matrix is too small for a trial or trials are forbidden (TULLE_CALIBRATE=off). `whole`: smaller
+// ones are tried, too, as a whole.
 struct KernelTrial {
     std::array<double, RowCosts::lanes.size()> rows{RowCosts::never, RowCosts::never, RowCosts::never, RowCosts::never};
     double sell = RowCosts::never;
-    int sell_lanes = 8;  // of the faster ones
+    int sell_lanes = 8;                    // of the faster ones
+    double sorted_rows = RowCosts::never;  // one sum, rows sorted
 };
 enum class Slices { none, in_order, sorted };  // which slices a trial makes
 template <class V, class M>
@@ -218,7 +228,16 @@ offset_t largest_part(const CudaQueue&, const CsrView<M>&)
 {
     return 0;
 }
-// On a CPU with `work.point` from make_parts, or without: then every thread looks for its part.
+// Rows in windows by length, for one sum each; on a CPU only.
+template <class M>
+Buffer<RowWindow> make_windows(const CpuQueue& q, const CsrView<M>& a);
+template <class M>
+Buffer<RowWindow> make_windows(const CudaQueue&, const CsrView<M>&)
+{
+    return {};
+}
+// On a CPU with `work.point` from make_parts, or without: then every thread looks for its part; with windows where
+// there are some.
 template <class V, class M>
 void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v);
 template <class V, class M>
@@ -230,7 +249,7 @@ void multiply_rows(const CudaQueue& q, const CsrView<M>& a, int lanes, const Wor
 }
 // The same by the calling thread.
 template <class V, class M>
-void multiply_alone(const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v);
+void multiply_alone(const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v);
 
 // Only on a CPU, for a product done once: columns are checked just before they are multiplied. False where they are not
 // sound; other rows of y are written by then. The offsets must be sound.

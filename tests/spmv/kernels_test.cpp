@@ -107,6 +107,19 @@ HostCsr<double> many_short_runs(index_t rows)
     return a;
 }
 
+// Every length from 0 to 11, and now and then one of 40.
+HostCsr<double> uneven_rows(index_t rows)
+{
+    HostCsr<double> a{.rows = rows, .cols = 100, .row_begin = {0}, .col = {}, .value = {}};
+    for (index_t i = 0; i < rows; ++i) {
+        const auto drawn = static_cast<index_t>(hash_of(11, i) % 97), length = drawn == 96 ? 40 : drawn % 12;
+        for (index_t k = 0; k < length; ++k) a.col.push_back(i % 20 + 2 * k);
+        a.row_begin.push_back(std::ssize(a.col));
+    }
+    for (std::size_t k = 0; k < a.col.size(); ++k) a.value.push_back(unit(hash_of(12, k)) - 0.5);
+    return a;
+}
+
 TEST_P(SpmvKernelsOn, GroupsCoverEveryRowOnceAndAreAsFewAsCanBe)
 {
     const auto c = ctx();
@@ -239,6 +252,27 @@ TEST_P(SpmvKernelsOn, SlicesAreSortedInsideWindows)
     const auto a = matrix_where<float>(4200, 60, Values::integers, 5,
                                        [](index_t i, index_t j) { return j % 20 == i % 20 && j < (i * 13) % 70; });
     for (const int lanes : lanes_of_slices()) expect_exact(ctx(), a, {Kernel::sell, lanes, false, false, true});
+}
+
+// Rows of 0 to 11 nonzeros and some long ones, in windows that begin and end anywhere in the part of a thread: the bits
+// of one sum, also where y is added to, and in windows that are not full.
+TEST_P(SpmvKernelsOn, SortedRowsHaveTheBitsOfOneSum)
+{
+    if (on_gpu()) GTEST_SKIP() << "windows of rows are a CPU's";
+    const auto c = ctx();
+    for (const index_t rows : {0, 1, 63, 64, 65, 900, 70'000}) {  // the last with offsets of 32 bits
+        const auto a = uneven_rows(rows);
+        const auto x = test_vector<double>(a.cols, Values::reals, 6), y = test_vector<double>(rows, Values::reals, 7);
+        const auto product = [&](const Policy& policy, double alpha, double beta) {
+            auto result = y;
+            Plan<double>::make(c, a.view(), {.force = policy}).run(alpha, x, beta, result);
+            return result;
+        };
+        for (const auto& [alpha, beta] : {std::pair{1.0, 0.0}, {1.5, 0.0}, {-0.5, 3.0}})
+            EXPECT_EQ(product({Kernel::rows, 1, false, false, true}, alpha, beta),
+                      product({Kernel::rows, 1, false}, alpha, beta))
+                << rows << " rows, alpha " << alpha << ", beta " << beta;
+    }
 }
 
 // 65535 columns apart is the most that narrow columns can hold; the base is the row's first column.

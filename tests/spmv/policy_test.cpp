@@ -273,6 +273,16 @@ TEST(ChooseSpmv, AClearlyFasterKernelWinsATrial)
     EXPECT_EQ(after({{1.0, 0.97, 0.9, 0.95}}, four), four);
 }
 
+TEST(ChooseSpmv, RowsAreSortedWhereATrialSaysSo)
+{
+    const Policy one{Kernel::rows, 1, true}, sorted{Kernel::rows, 1, true, false, true};
+    const KernelTrial better{{1.0, 0.9, 0.97, 0.8}, 0.6, 8, 0.7}, equal{{1.0, 0.9, 0.97, 0.8}, 0.75, 8, 0.74};
+    EXPECT_EQ(policy_after_trial(better, one, Slices::none), sorted);
+    EXPECT_EQ(policy_after_trial(better, {Kernel::rows, 4, true}, Slices::none), sorted);
+    EXPECT_EQ(policy_after_trial(better, one, Slices::in_order).kernel, Kernel::sell) << "0.6 is clearly less than 0.7";
+    EXPECT_EQ(policy_after_trial(equal, one, Slices::in_order), (Policy{Kernel::rows, 8, true}));
+}
+
 TEST(ChooseSpmv, ASplitRowHasVectorsOnlyWhereATrialSaysSo)
 {
     const Policy vectors{Kernel::split, 8, true}, sums{Kernel::split, 32, true};
@@ -344,14 +354,15 @@ TEST(ChooseSpmv, TriesKernelsOnLargeMatricesOnly)
 TEST(ChooseSpmv, TriesKernelsOnAllOfASmallMatrixWhereAsked)
 {
     const CpuQueue q(1);
-    for (const index_t rows : {3200, 3500}) {  // 16000 and 17500 rows and nonzeros
+    for (const index_t rows : {100, 105}) {  // 495 and 525 rows and nonzeros
         const ShortRows a(rows);
         EXPECT_EQ(try_kernels<double>(q, a.view(), Slices::sorted, false).rows[0], RowCosts::never);
         const KernelTrial tried = try_kernels<double>(q, a.view(), Slices::sorted, true);
         for (std::size_t lane = 0; lane < 3; ++lane) {
-            EXPECT_EQ(tried.rows[lane] < RowCosts::never, rows == 3500);
+            EXPECT_EQ(tried.rows[lane] < RowCosts::never, rows == 105);
             EXPECT_GT(tried.rows[lane], 0);
         }
+        EXPECT_EQ(tried.sorted_rows < RowCosts::never, rows == 105);
     }
 }
 

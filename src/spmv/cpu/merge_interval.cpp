@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "spmv/cpu/row_dot.hpp"
+#include "spmv/cpu/scaling.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {
@@ -30,16 +31,6 @@ struct Pattern {
         else return base ? x + base[row] : x;
     }
 };
-
-// y = A x, y = alpha A x, y = alpha A x + beta y: in rows of a few nonzeros a product more is felt.
-enum class Scaling { none, alpha, alpha_and_beta };
-
-template <class V>
-Scaling scaling_of(const Vectors<V>& v)
-{
-    if (v.beta != V(0)) return Scaling::alpha_and_beta;
-    return v.alpha == V(1) ? Scaling::none : Scaling::alpha;
-}
 
 // Everything the loop needs is in local variables: what is written to y could change anything behind a reference, as
 // far as the compiler knows.

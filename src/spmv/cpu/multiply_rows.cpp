@@ -8,6 +8,7 @@
 #include "prim/cpu/pieces.hpp"
 #include "spmv/cpu/checked_rows.hpp"
 #include "spmv/cpu/merge_interval.hpp"
+#include "spmv/cpu/row_windows.hpp"
 #include "tulle/trace.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
@@ -81,21 +82,34 @@ offset_t largest_part(const CpuQueue& q, const CsrView<M>& a)
 }
 
 template <class V, class M>
-void multiply_alone(const CsrView<M>& a, int lanes, const Narrow& narrow, const Vectors<V>& v)
+void multiply_alone(const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v)
 {
-    multiply_interval(a, narrow, {0, a.row_begin[0]}, {a.rows, a.row_begin[a.rows]}, lanes, v);
+    if (!work.window.empty()) return multiply_windows(a, work.narrow, work.window.data(), 0, a.rows, v);
+    multiply_interval(a, work.narrow, {0, a.row_begin[0]}, {a.rows, a.row_begin[a.rows]}, lanes, v);
 }
+
+namespace {
+
+template <class V, class M>
+void multiply_part(const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const prim::MergePoint& from,
+                   const prim::MergePoint& to, const Vectors<V>& v)
+{
+    if (!work.window.empty()) return multiply_windows(a, work.narrow, work.window.data(), from.row, to.row, v);
+    multiply_interval(a, work.narrow, from, to, lanes, v);
+}
+
+}  // namespace
 
 template <class V, class M>
 void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v)
 {
-    if (q.threads == 1) return multiply_alone(a, lanes, work.narrow, v);
+    if (q.threads == 1) return multiply_alone(a, lanes, work, v);
     const prim::MergePoint* const point = work.point.empty() ? nullptr : work.point.data();
     double* const seconds = work.part_seconds;
     prim::each_thread(q, [&q, &a, &work, &v, lanes, point, seconds](int t) {
         const auto begin = [&](int part) { return point != nullptr ? point[part] : part_begin(q, a, part); };
         const double before = seconds != nullptr ? trace::now() : 0;
-        multiply_interval(a, work.narrow, begin(t), begin(t + 1), lanes, v);
+        multiply_part(a, lanes, work, begin(t), begin(t + 1), v);
         if (seconds != nullptr) seconds[t] = trace::now() - before;
     });
 }
@@ -127,9 +141,9 @@ template Buffer<prim::MergePoint> make_parts(const CpuQueue&, const CsrView<floa
 template Buffer<prim::MergePoint> make_parts(const CpuQueue&, const CsrView<double>&);
 template offset_t largest_part(const CpuQueue&, const CsrView<float>&);
 template offset_t largest_part(const CpuQueue&, const CsrView<double>&);
-template void multiply_alone(const CsrView<float>&, int, const Narrow&, const Vectors<float>&);
-template void multiply_alone(const CsrView<double>&, int, const Narrow&, const Vectors<double>&);
-template void multiply_alone(const CsrView<float>&, int, const Narrow&, const Vectors<double>&);
+template void multiply_alone(const CsrView<float>&, int, const Workspace<float>&, const Vectors<float>&);
+template void multiply_alone(const CsrView<double>&, int, const Workspace<double>&, const Vectors<double>&);
+template void multiply_alone(const CsrView<float>&, int, const Workspace<double, float>&, const Vectors<double>&);
 template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const Workspace<float>&,
                             const Vectors<float>&);
 template void multiply_rows(const CpuQueue&, const CsrView<double>&, int, const Workspace<double>&,

@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/math.hpp"
 #include "device/calibrate.hpp"
 #include "device/fork_locks.hpp"
 #include "spmv/cpu/merge_interval.hpp"
@@ -31,12 +32,14 @@ namespace {
 constexpr offset_t most_steps = 16384;               // rows and nonzeros of a part: 200 KB in double
 constexpr int parts = 8, far_parts = 32;             // 32: 6 MB
 constexpr offset_t worth_trying = 2 * parts * 4096;  // smaller parts are done before a clock has told
-constexpr std::size_t row_kernels = RowCosts::lanes.size();
+// Those with RowCosts::lanes, and one sum with the rows sorted.
+constexpr std::size_t sorted_kernel = RowCosts::lanes.size(), row_kernels = sorted_kernel + 1;
+using RowKernelCosts = std::array<double, row_kernels>;
 constexpr offset_t beyond_caches = far_parts * most_steps;  // the second cache of a core has 2 MB at most
 // As a whole: from this on, and up to what the second cache of a core holds. Slices of less are slow on several
-// threads.
-constexpr offset_t worth_trying_whole = 16384, most_of_whole = 4 * worth_trying;
-constexpr int runs_of_small = 5, runs_of_whole = 3;  // small: less than is tried in parts
+// threads. A clock has to run for a while, so that what is done in less is done several times in a row.
+constexpr offset_t worth_trying_whole = 512, most_of_whole = 4 * worth_trying, least_timed = 4096;
+constexpr int runs_of_small = 8, runs_of_whole = 3;  // small: less than is tried in parts
 
 // Reads what a product of these rows reads, so that it is in the cache.
 template <class V, class M>
@@ -55,9 +58,15 @@ constexpr SliceCosts no_slices{RowCosts::never, RowCosts::never};
 
 // Of every kernel.
 struct Seconds {
-    std::array<double, row_kernels> rows;
+    RowKernelCosts rows;
     SliceCosts sell = no_slices;
 };
+
+void keep_rows(const RowKernelCosts& rows, KernelTrial& costs)
+{
+    std::copy_n(rows.begin(), costs.rows.size(), costs.rows.begin());
+    costs.sorted_rows = rows[sorted_kernel];
+}
 
 void keep_best(const SliceCosts& sell, KernelTrial& costs)
 {
@@ -68,21 +77,60 @@ void keep_best(const SliceCosts& sell, KernelTrial& costs)
 
 constexpr double padding_to_keep = 1.25;  // places a nonzero: a plan may keep half as much again as its matrix has
 
+template <class M>
+CsrView<M> rows_between(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to)
+{
+    CsrView<M> part = a;
+    part.rows = static_cast<index_t>(to.row - from.row);
+    part.nonzeros = to.nonzero - from.nonzero;
+    part.row_begin = a.row_begin + from.row;
+    return part;
+}
+
+template <class V>
+Vectors<V> from_row(Vectors<V> v, offset_t row)
+{
+    v.y += row;
+    return v;
+}
+
+// The rows between two points, for the row kernels. Windows are made before a clock runs.
+template <class V, class M>
+class RowsOfPart {
+public:
+    RowsOfPart(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, const Vectors<V>& v)
+        : part_(rows_between(a, from, to)),
+          v_(from_row(v, from.row))
+    {
+        work_.window = make_windows(CpuQueue(1), part_);
+    }
+    // Of one of several products.
+    double seconds(std::size_t kernel, offset_t times = 1) const
+    {
+        if (kernel < sorted_kernel && RowCosts::lanes[kernel] == 8 && !has_gathers()) return RowCosts::never;
+        const Workspace<V, M>& work = kernel == sorted_kernel ? work_ : no_work_;
+        const int lanes = kernel == sorted_kernel ? 1 : RowCosts::lanes[kernel];
+        const double before = thread_seconds();
+        for (offset_t time = 0; time < times; ++time) multiply_alone(part_, lanes, work, v_);
+        return (thread_seconds() - before) / static_cast<double>(times);
+    }
+
+private:
+    CsrView<M> part_;
+    Vectors<V> v_;
+    Workspace<V, M> work_, no_work_;
+};
+
 // Slices of the rows between two points. They are made before a clock runs, and multiplied once before it for their own
 // data.
 template <class V, class M>
 class SlicesOfPart {
 public:
     SlicesOfPart(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, bool sort, const Vectors<V>& v)
-        : part_(a),
-          v_(v)
-    {
-        part_.rows = static_cast<index_t>(to.row - from.row);
-        part_.nonzeros = to.nonzero - from.nonzero;
-        part_.row_begin = a.row_begin + from.row;
-        v_.y += from.row;
-        sell_ = make_sell(one_, part_, sort, 0);
-    }
+        : part_(rows_between(a, from, to)),
+          v_(from_row(v, from.row)),
+          sell_(make_sell(one_, part_, sort, 0))
+    {}
     // Too much memory for what they gain.
     bool are_padded() const
     {
@@ -114,26 +162,17 @@ SliceCosts seconds_of_slices(const CsrView<M>& a, prim::MergePoint from, prim::M
     return {slices.seconds(0), slices.seconds(1)};
 }
 
-// Seconds of one row kernel on the rows between two points.
-template <class V, class M>
-double seconds_of_lanes(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, int lanes, const Vectors<V>& v)
-{
-    if (lanes == 8 && !has_gathers()) return RowCosts::never;
-    const double before = thread_seconds();
-    multiply_interval(a, {}, from, to, lanes, v);
-    return thread_seconds() - before;
-}
-
 // Seconds of every kernel on the rows between two points; the order changes with `first`.
 template <class V, class M>
 Seconds seconds_of(const CsrView<M>& a, prim::MergePoint from, prim::MergePoint to, std::size_t first, Slices slices,
                    const Vectors<V>& v)
 {
     Seconds seconds;
+    const RowsOfPart<V, M> rows(a, from, to, v);
     v.y[0] = touch(a, from, to, v.x);  // so that it is read indeed
-    for (std::size_t turn = 0; turn < seconds.rows.size(); ++turn) {
-        const std::size_t lane = (turn + first) % seconds.rows.size();
-        seconds.rows[lane] = seconds_of_lanes(a, from, to, RowCosts::lanes[lane], v);
+    for (std::size_t turn = 0; turn < row_kernels; ++turn) {
+        const std::size_t kernel = (turn + first) % row_kernels;
+        seconds.rows[kernel] = rows.seconds(kernel);
     }
     if (slices != Slices::none && has_avx2())
         seconds.sell = seconds_of_slices(a, from, to, slices == Slices::sorted, v);
@@ -181,17 +220,21 @@ std::optional<FarParts> parts_afar(const CsrView<M>& a)
 }
 
 template <class V, class M>
-std::array<double, row_kernels> costs_from_afar(const CsrView<M>& a, const FarParts& part, const Vectors<V>& v)
+RowKernelCosts costs_from_afar(const CsrView<M>& a, const FarParts& part, const Vectors<V>& v)
 {
-    for (const Part& p : part) v.y[0] = touch(a, p.from, p.to, v.x);
-    std::array<double, row_kernels> costs;
+    std::vector<RowsOfPart<V, M>> rows;
+    rows.reserve(far_parts);
+    for (const Part& p : part) {
+        rows.emplace_back(a, p.from, p.to, v);
+        v.y[0] = touch(a, p.from, p.to, v.x);
+    }
+    RowKernelCosts costs;
     costs.fill(RowCosts::never);
     for (std::size_t turn = 0; turn < 2 * row_kernels; ++turn) {  // there and back: the first one pays for pages
-        const std::size_t lane = turn < row_kernels ? turn : 2 * row_kernels - 1 - turn;
+        const std::size_t kernel = turn < row_kernels ? turn : 2 * row_kernels - 1 - turn;
         std::array<double, far_parts> seconds;
-        for (std::size_t k = 0; k < far_parts; ++k)
-            seconds[k] = seconds_of_lanes(a, part[k].from, part[k].to, RowCosts::lanes[lane], v);
-        costs[lane] = std::min(costs[lane], cost_of_parts(seconds, most_steps));
+        for (std::size_t k = 0; k < far_parts; ++k) seconds[k] = rows[k].seconds(kernel);
+        costs[kernel] = std::min(costs[kernel], cost_of_parts(seconds, most_steps));
     }
     return costs;
 }
@@ -219,16 +262,21 @@ template <class V, class M>
 KernelTrial costs_of_whole(const CsrView<M>& a, Slices slices, const Vectors<V>& v)
 {
     const prim::MergePoint from{0, a.row_begin[0]}, to{a.rows, a.row_begin[a.rows]};
-    const bool small = a.rows + a.nonzeros < worth_trying;
+    const offset_t work = a.rows + a.nonzeros;
+    const bool small = work < worth_trying;
     const int runs = small ? runs_of_small : runs_of_whole;
     const auto least_of_runs = [&](const auto& seconds_of_run) {
         double least = RowCosts::never;
         for (int run = 0; run < runs; ++run) least = std::min(least, seconds_of_run());
-        return least / static_cast<double>(a.rows + a.nonzeros) * 1e9;
+        return least / static_cast<double>(work) * 1e9;
     };
+    const RowsOfPart<V, M> rows(a, from, to, v);
+    const offset_t times = ceil_div(least_timed, work);
+    RowKernelCosts of_rows;
+    for (std::size_t kernel = 0; kernel < row_kernels; ++kernel)
+        of_rows[kernel] = least_of_runs([&] { return rows.seconds(kernel, times); });
     KernelTrial costs;
-    for (std::size_t lane = 0; lane < row_kernels; ++lane)
-        costs.rows[lane] = least_of_runs([&] { return seconds_of_lanes(a, from, to, RowCosts::lanes[lane], v); });
+    keep_rows(of_rows, costs);
     if (slices == Slices::none || !has_avx2() || small) return costs;
     const SlicesOfPart<V, M> sliced(a, from, to, slices == Slices::sorted, v);
     SliceCosts sell = no_slices;
@@ -250,14 +298,16 @@ KernelTrial costs_in_cache(const CsrView<M>& a, Slices slices, const Vectors<V>&
         const Part part = part_at(a, (work - part_steps) / parts * k, part_steps);
         if (part.in_long_row) continue;
         const Seconds tried = seconds_of(a, part.from, part.to, n, slices, v);
-        for (std::size_t lane = 0; lane < row_kernels; ++lane) seconds[lane][n] = tried.rows[lane];
+        for (std::size_t kernel = 0; kernel < row_kernels; ++kernel) seconds[kernel][n] = tried.rows[kernel];
         for (std::size_t kind = 0; kind < slice_kinds; ++kind) of_slices[kind][n] = tried.sell[kind];
         ++n;
     }
     if (n < parts / 2) return {};
+    RowKernelCosts rows;
+    for (std::size_t kernel = 0; kernel < row_kernels; ++kernel)
+        rows[kernel] = cost_of_parts({seconds[kernel].data(), n}, part_steps);
     KernelTrial costs;
-    for (std::size_t lane = 0; lane < row_kernels; ++lane)
-        costs.rows[lane] = cost_of_parts({seconds[lane].data(), n}, part_steps);
+    keep_rows(rows, costs);
     SliceCosts sell;
     for (std::size_t kind = 0; kind < slice_kinds; ++kind)
         sell[kind] = cost_of_parts({of_slices[kind].data(), n}, part_steps);
@@ -273,7 +323,7 @@ KernelTrial costs_on_parts(const CsrView<M>& a, Slices slices, const Vectors<V>&
     if (a.rows + a.nonzeros < beyond_caches || costs.rows[0] >= RowCosts::never) return costs;
     if (const auto far = parts_afar(a)) {
         const bool sell = costs.sell < *std::min_element(costs.rows.begin(), costs.rows.end());
-        costs.rows = costs_from_afar(a, *far, v);
+        keep_rows(costs_from_afar(a, *far, v), costs);
         keep_best(sell ? slices_from_afar(a, *far, slices == Slices::sorted, v) : no_slices, costs);
     }
     return costs;
