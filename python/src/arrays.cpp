@@ -37,22 +37,46 @@ struct Neighbours {
     offset_t falls = 0, repeats = 0;
 };
 
+// Of the indices first … last-1, which are few enough for counts of 32 bits, which vectors of indices have too.
+[[gnu::always_inline]] inline Neighbours look_at_some(const index_t* index, offset_t first, offset_t last)
+{
+    std::uint32_t top = static_cast<std::uint32_t>(index[first]), down = 0, same = 0;
+    for (offset_t k = std::max<offset_t>(first, 1); k < last; ++k) {
+        top = std::max(top, static_cast<std::uint32_t>(index[k]));
+        down += index[k] < index[k - 1] ? 1u : 0u;
+        same += index[k] == index[k - 1] ? 1u : 0u;
+    }
+    return {top, down, same};
+}
+
+Neighbours look_plain(const index_t* index, offset_t first, offset_t last) { return look_at_some(index, first, last); }
+
+#if defined(__x86_64__)
+
+// Without SSE4.1 a comparison of unsigned integers takes several instructions.
+[[gnu::target("avx2")]] Neighbours look_avx2(const index_t* index, offset_t first, offset_t last)
+{
+    return look_at_some(index, first, last);
+}
+
+const auto look_at_piece = __builtin_cpu_supports("avx2") ? &look_avx2 : &look_plain;
+
+#else
+
+constexpr auto look_at_piece = &look_plain;
+
+#endif
+
 Neighbours look_at_neighbours(const CpuQueue& q, const index_t* index, offset_t nonzeros)
 {
-    constexpr offset_t piece = 4096;  // counts of a piece fit 32 bits, which vectors of indices have too
+    constexpr offset_t piece = 4096;
     std::uint32_t most = 0;
     offset_t falls = 0, repeats = 0;
     const int threads = threads_for(q, nonzeros);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(max : most) reduction(+ : falls, repeats)
     for (offset_t first = 0; first < nonzeros; first += piece) {
-        const offset_t last = std::min(nonzeros, first + piece);
-        std::uint32_t top = static_cast<std::uint32_t>(index[first]), down = 0, same = 0;
-        for (offset_t k = std::max<offset_t>(first, 1); k < last; ++k) {
-            top = std::max(top, static_cast<std::uint32_t>(index[k]));
-            down += index[k] < index[k - 1] ? 1u : 0u;
-            same += index[k] == index[k - 1] ? 1u : 0u;
-        }
-        most = std::max(most, top), falls += down, repeats += same;
+        const Neighbours some = look_at_piece(index, first, std::min(nonzeros, first + piece));
+        most = std::max(most, some.most), falls += some.falls, repeats += some.repeats;
     }
     return {most, falls, repeats};
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 #include "base/vector.hpp"
 #include "graph/cpu/key_row.hpp"
@@ -85,36 +86,37 @@ private:
         for (std::size_t w = 0; w < sizeof(Ints) / 8; ++w) any |= words[w];
         return any == 0;
     }
-    // visit(j) in ascending order where the sum is at or above the cutoff, which is not 0.
-    template <class Visit>
-    void for_each_at_least(Key cutoff, Visit&& visit) const
+    // The places in a range where the sum is sought, in ascending order, to the list behind its first n; how many it
+    // has then.
+    template <class Sought>
+    offset_t list_reaching(const Sought& sought, const PlaceRanges::Range& range, offset_t n) const
     {
-        const auto sought = sums_.sought(cutoff);
-        for (const PlaceRanges::Range& range : places_) for_each_reaching(sought, range, visit);
-    }
-    template <class Sought, class Visit>
-    void for_each_reaching(const Sought& sought, const PlaceRanges::Range& range, Visit&& visit) const
-    {
+        const auto put = [&](offset_t j) { list_[n++] = static_cast<index_t>(j); };
         offset_t j = range.begin;
-        for (; j + 4 * lanes <= range.end; j += 4 * lanes) {
-            const Ints first = sums_.reaches(j, sought), second = sums_.reaches(j + lanes, sought);
-            const Ints third = sums_.reaches(j + 2 * lanes, sought), last = sums_.reaches(j + 3 * lanes, sought);
-            if (is_none((first | second) | (third | last))) continue;
-            visit_where(first, j, visit);
-            visit_where(second, j + lanes, visit);
-            visit_where(third, j + 2 * lanes, visit);
-            visit_where(last, j + 3 * lanes, visit);
+        if constexpr (requires { sums_.list_reaching(j, j, sought, list_, n); }) {
+            std::tie(n, j) = sums_.list_reaching(j, range.end, sought, list_, n);
+        } else {
+            for (; j + 4 * lanes <= range.end; j += 4 * lanes) {
+                const Ints first = sums_.reaches(j, sought), second = sums_.reaches(j + lanes, sought);
+                const Ints third = sums_.reaches(j + 2 * lanes, sought), last = sums_.reaches(j + 3 * lanes, sought);
+                if (is_none((first | second) | (third | last))) continue;
+                visit_where(first, j, put);
+                visit_where(second, j + lanes, put);
+                visit_where(third, j + 2 * lanes, put);
+                visit_where(last, j + 3 * lanes, put);
+            }
         }
-        for (; j < range.end; j += lanes) visit_where(sums_.reaches(j, sought), j, visit);
+        for (; j < range.end; j += lanes) visit_where(sums_.reaches(j, sought), j, put);
+        return n;
     }
+    // The cutoff is not 0.
     void collect(Key cutoff)
     {
         listed_from_ = cutoff;
+        const auto sought = sums_.sought(cutoff);
         keys_.entries = 0;
-        for_each_at_least(cutoff, [&](offset_t j) {
-            list_[keys_.entries] = static_cast<index_t>(j);
-            keys_.key[keys_.entries++] = key_of(sums_.value(j));
-        });
+        for (const PlaceRanges::Range& range : places_) keys_.entries = list_reaching(sought, range, keys_.entries);
+        for (offset_t k = 0; k < keys_.entries; ++k) keys_.key[k] = key_of(sums_.value(list_[k]));
     }
     void find_above(double mass)
     {

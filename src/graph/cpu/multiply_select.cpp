@@ -122,63 +122,33 @@ void add_unmarked(const CsrView<V>& a, const CsrView<V>& b, const Bcsr<V>& block
     }
 }
 
-template <class V>
-offset_t products_of(const CsrView<V>& a, const CsrView<V>& b, index_t i)
+#if defined(__x86_64__)
+TULLE_WIDE [[gnu::flatten]] void add_unmarked(const CsrView<float>& a, const CsrView<float>& b,
+                                              const Bcsr<float>& blocks, index_t i, const WideSums& sums, bool all)
 {
-    offset_t products = 0;
-    for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p)
-        products += b.row_begin[a.col[p] + 1] - b.row_begin[a.col[p]];
-    return products;
+    add_unmarked<float, WideSums>(a, b, blocks, i, sums, all);
 }
+#endif
 
 template <class V>
 offset_t products_of(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b)
 {
     offset_t products = 0;
 #pragma omp parallel for num_threads(q.threads) schedule(static) reduction(+ : products)
-    for (index_t i = 0; i < a.rows; ++i) products += products_of(a, b, i);
+    for (offset_t p = 0; p < a.nonzeros; ++p) products += b.row_begin[a.col[p] + 1] - b.row_begin[a.col[p]];
     return products;
 }
 
-// Sums of the rows of A B, in advance: of the magnitudes too, because no value of A or B is negative.
+// Whether all values are finite and none is negative.
 template <class V>
-class RowSums {
-public:
-    // Unknown for all rows where a value is negative or not finite.
-    RowSums(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b) : of_b_(q, b.rows)
-    {
-        known_ = is_nonnegative(q, a) && (a.value == b.value || is_nonnegative(q, b));
-        if (!known_) return;
-        for_each_row(q, b.row_begin, b.rows, [&](int, index_t k) {
-            double sum = 0;
-            for (offset_t r = b.row_begin[k]; r < b.row_begin[k + 1]; ++r) sum += static_cast<double>(b.value[r]);
-            of_b_.data()[k] = sum;
-        });
-    }
-    RowSums() = default;
-
-    std::optional<double> of(const CsrView<V>& a, index_t i) const
-    {
-        if (!known_) return std::nullopt;
-        double sum = 0;
-        for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p)
-            sum += static_cast<double>(a.value[p]) * of_b_.data()[a.col[p]];
-        return sum;
-    }
-
-private:
-    static bool is_nonnegative(const CpuQueue& q, const CsrView<V>& m)
-    {
-        offset_t others = 0;
+bool is_nonnegative(const CpuQueue& q, const CsrView<V>& m)
+{
+    offset_t others = 0;
 #pragma omp parallel for num_threads(q.threads) schedule(static) reduction(+ : others)
-        for (offset_t p = 0; p < m.nonzeros; ++p)
-            others += !(m.value[p] >= 0 && m.value[p] <= std::numeric_limits<V>::max());
-        return others == 0;
-    }
-
-    bool known_ = false;
-    Buffer<double> of_b_;
-};
+    for (offset_t p = 0; p < m.nonzeros; ++p)
+        others += !(m.value[p] >= 0 && m.value[p] <= std::numeric_limits<V>::max());
+    return others == 0;
+}
 
 // Rows that stay, where threads put them down.
 template <class V>
@@ -292,32 +262,44 @@ public:
           quantum_(is_plain_ ? negligible : 0),
           workspaces_(q, b.cols, quantum_),
           blocks_(is_plain_ ? make_bcsr(q, b, products_of(q, a, b), quantum_) : Bcsr<V>{}),
-          segments_(is_plain_ ? Segments(q, b) : Segments()),
-          row_sums_(is_plain_ && !rule.is_cutoff_fixed() ? RowSums<V>(q, a, b) : RowSums<V>()),
+          reach_(is_plain_ ? ReachOfRows(q, b) : ReachOfRows()),
+          is_mass_known_(is_plain_ && !rule.is_cutoff_fixed() && is_nonnegative(q, a) &&
+                         (a.value == b.value || is_nonnegative(q, b))),
           kept_(q, a.rows)
     {}
 
     void compute(int thread, index_t i)
     {
         const Workspace<V> work = workspaces_.of(thread);
-        const std::optional<double> mass = row_sums_.of(a_, i);
+        const RowReach reach = is_plain_ ? reach_.of(a_, i) : RowReach{};
         if constexpr (std::is_same_v<V, float>)
-            if (quantum_.holds(mass))
-                return compute(thread, i, work, FixedSums<V>{work.fixed, quantum_.per_one()}, mass, false);
-        compute(thread, i, work, PlainSums<S, V>{work.sum}, mass, true);
+            if (quantum_.holds(mass_of(reach)))
+                return compute_fixed(thread, i, work, {work.fixed, quantum_.per_one()}, reach);
+        compute(thread, i, work, PlainSums<S, V>{work.sum}, reach, true);
     }
     Csr<V> join() { return kept_.join(a_.rows, b_.cols); }
 
 private:
+    // Sums of magnitudes, where no value of A or B is negative.
+    std::optional<double> mass_of(const RowReach& reach) const
+    {
+        return is_mass_known_ ? std::optional(reach.sum) : std::nullopt;
+    }
+    void compute_fixed(int thread, index_t i, const Workspace<V>& work, const FixedSums<V>& sums, const RowReach& reach)
+    {
+#if defined(__x86_64__)
+        if (simd::machine() == simd::Machine::avx512) return compute(thread, i, work, WideSums{sums}, reach, false);
+#endif
+        compute(thread, i, work, sums, reach, false);
+    }
     template <class Sums>
-    void compute(int thread, index_t i, const Workspace<V>& work, const Sums& sums, std::optional<double> mass,
-                 bool all)
+    void compute(int thread, index_t i, const Workspace<V>& work, const Sums& sums, const RowReach& reach, bool all)
     {
         if (is_plain_)
-            if (const PlaceRanges reached = segments_.of(a_, i, workspaces_.places());
-                places_per_product * products_of(a_, b_, i) >= reached.size()) {
+            if (const PlaceRanges reached = reach_.places(reach, workspaces_.places());
+                places_per_product * reach.products >= reached.size()) {
                 add_unmarked(a_, b_, blocks_, i, sums, all);
-                return keep_summed(rule_, thread, i, work, sums, reached, mass, kept_);
+                return keep_summed(rule_, thread, i, work, sums, reached, mass_of(reach), kept_);
             }
         keep_listed(rule_, thread, i, work, sums, add_marked(a_, b_, i, work, sums), kept_);
     }
@@ -328,8 +310,8 @@ private:
     Quantum<V> quantum_;
     Workspaces<V> workspaces_;
     Bcsr<V> blocks_;
-    Segments segments_;
-    RowSums<V> row_sums_;
+    ReachOfRows reach_;
+    bool is_mass_known_;
     KeptRows<V> kept_;
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -15,13 +16,29 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/machine.hpp"
 #include "base/vector.hpp"
 #include "graph/select.hpp"
 #include "tulle/types.hpp"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace tulle::inline TULLE_ABI::graph {
 
 inline constexpr int sums_at_once = 4;
+
+// A product that is rounded before anything is added to it. Only some x86-64 machines have fused multiply-add: the same
+// bits on all of them.
+template <class T>
+[[gnu::always_inline]] inline T unfused(T product)
+{
+#if defined(__x86_64__)
+    asm("" : "+v"(product));
+#endif
+    return product;
+}
 
 // Adds the vectors added(0) … added(N - 1) to sums at different places, numbered in vectors: all are loaded before the
 // first is stored.
@@ -80,13 +97,14 @@ struct FixedSums {
     V per_one;
 
     V scaled(V factor) const { return std::min(factor * per_one, std::numeric_limits<V>::max()); }
-    void set(index_t j, V factor, V b) const { at[j] = static_cast<std::int32_t>(factor * b + half); }
-    void add(index_t j, V factor, V b) const { at[j] += static_cast<std::int32_t>(factor * b + half); }
+    void set(index_t j, V factor, V b) const { at[j] = static_cast<std::int32_t>(unfused(factor * b) + half); }
+    void add(index_t j, V factor, V b) const { at[j] += static_cast<std::int32_t>(unfused(factor * b) + half); }
     template <int N>
     void add_blocks(const index_t* places, V factor, const V* b) const
     {
         add_at<Ints, N>(at, places, [&](int n) {
-            return __builtin_convertvector(factor * simd::load<sums_at_once>(b + sums_at_once * n) + half, Ints);
+            return __builtin_convertvector(unfused(factor * simd::load<sums_at_once>(b + sums_at_once * n)) + half,
+                                           Ints);
         });
     }
     V value(offset_t j) const { return value_of(at[j]); }
@@ -114,6 +132,50 @@ private:
         return v;
     }
 };
+
+#if defined(__x86_64__)
+#define TULLE_WIDE [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,fma")]]
+
+// The same sums, four blocks and 64 places at a time.
+struct WideSums : FixedSums<float> {
+    template <int N>
+    TULLE_WIDE void add_blocks(const index_t* places, float factor, const float* b) const
+    {
+        static_assert(N == 4);
+        const __m512 product = unfused(_mm512_set1_ps(factor) * _mm512_loadu_ps(b));
+        const __m512i added = _mm512_maskz_cvttps_epi32(all, product + _mm512_set1_ps(half));
+        __m128i* const to[] = {place(places[0]), place(places[1]), place(places[2]), place(places[3])};
+        const __m128i first = _mm_add_epi32(_mm_loadu_si128(to[0]), _mm512_maskz_extracti32x4_epi32(four, added, 0));
+        const __m128i second = _mm_add_epi32(_mm_loadu_si128(to[1]), _mm512_maskz_extracti32x4_epi32(four, added, 1));
+        const __m128i third = _mm_add_epi32(_mm_loadu_si128(to[2]), _mm512_maskz_extracti32x4_epi32(four, added, 2));
+        const __m128i last = _mm_add_epi32(_mm_loadu_si128(to[3]), _mm512_maskz_extracti32x4_epi32(four, added, 3));
+        _mm_storeu_si128(to[0], first);
+        _mm_storeu_si128(to[1], second);
+        _mm_storeu_si128(to[2], third);
+        _mm_storeu_si128(to[3], last);
+    }
+    // The places from begin on where a sum is at or above the least, whole groups of 64 before the end, to the list
+    // behind its first n; how many places it has then, and where it stopped.
+    TULLE_WIDE std::pair<offset_t, offset_t> list_reaching(offset_t begin, offset_t end, std::int32_t least,
+                                                           index_t* list, offset_t n) const
+    {
+        const __m512i cut = _mm512_set1_epi32(least);
+        offset_t j = begin;
+        for (; j + 64 <= end; j += 64) {
+            std::uint64_t found = 0;
+            for (int w = 3; w >= 0; --w)
+                found = found << 16 | _mm512_cmpge_epi32_mask(_mm512_loadu_si512(at + j + 16 * w), cut);
+            for (; found != 0; found &= found - 1) list[n++] = static_cast<index_t>(j + std::countr_zero(found));
+        }
+        return {n, j};
+    }
+
+private:
+    static constexpr __mmask16 all = 0xffff;  // without masks GCC 12 warns of its own headers
+    static constexpr __mmask8 four = 0xf;
+    __m128i* place(index_t block) const { return reinterpret_cast<__m128i*>(at + offset_t{sums_at_once} * block); }
+};
+#endif
 
 // The quantum: the largest power of two of which half is not above what is negligible. None for sums in double, where
 // integers of the same size have no vector conversions on every machine.

@@ -54,36 +54,54 @@ private:
     offset_t size_ = 0;
 };
 
-class Segments {
+// What is known of a row of B, and of a row of A B from those of its rows of B.
+struct RowReach {
+    SegmentSet segments{};
+    offset_t products = 0;  // of a row of B: entries
+    double sum = 0;         // of the values
+
+    void add(const RowReach& other, double factor)
+    {
+        for (std::size_t w = 0; w < segments.size(); ++w) segments[w] |= other.segments[w];
+        products += other.products;
+        sum += factor * other.sum;
+    }
+};
+
+// What is known of all rows of B, in one array: a row of A B reads one place for each of its factors.
+class ReachOfRows {
 public:
-    Segments() = default;
+    ReachOfRows() = default;
     template <class V>
-    Segments(const CpuQueue& q, const CsrView<V>& b) : of_row_(q, b.rows)
+    ReachOfRows(const CpuQueue& q, const CsrView<V>& b) : of_row_(q, b.rows)
     {
         while (b.cols > (offset_t{segment_words * segments_per_word} << bits_)) ++bits_;
         for_each_row(q, b.row_begin, b.rows, [&](int, index_t k) {
-            SegmentSet set{};
+            RowReach reach{.products = b.row_begin[k + 1] - b.row_begin[k]};
             for (offset_t r = b.row_begin[k]; r < b.row_begin[k + 1]; ++r) {
                 const auto segment = static_cast<std::size_t>(b.col[r] >> bits_);
-                set[segment / segments_per_word] |= std::uint64_t{1} << segment % segments_per_word;
+                reach.segments[segment / segments_per_word] |= std::uint64_t{1} << segment % segments_per_word;
+                reach.sum += static_cast<double>(b.value[r]);
             }
-            of_row_.data()[k] = set;
+            of_row_.data()[k] = reach;
         });
     }
 
-    // What row i of A B reaches of an array of so many places.
+    // Of row i of A B.
     template <class V>
-    PlaceRanges of(const CsrView<V>& a, index_t i, offset_t places) const
+    RowReach of(const CsrView<V>& a, index_t i) const
     {
-        SegmentSet all{};
+        RowReach all;
         for (offset_t p = a.row_begin[i]; p < a.row_begin[i + 1]; ++p)
-            for (std::size_t w = 0; w < all.size(); ++w) all[w] |= of_row_.data()[a.col[p]][w];
-        return {all, bits_, places};
+            all.add(of_row_.data()[a.col[p]], static_cast<double>(a.value[p]));
+        return all;
     }
+    // Which of so many places a row reaches.
+    PlaceRanges places(const RowReach& row, offset_t places) const { return {row.segments, bits_, places}; }
 
 private:
     int bits_ = least_segment_bits;
-    Buffer<SegmentSet> of_row_;
+    Buffer<RowReach> of_row_;
 };
 
 }  // namespace tulle::inline TULLE_ABI::graph
