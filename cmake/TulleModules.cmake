@@ -234,12 +234,7 @@ function(tulle_link_modules target)
 endfunction()
 
 # The modules of a demonstration as objects, without what is NOT_IN_DEMO: functions that nothing calls may need it, which the linker drops.
-# With CUDA everything is there, since the registration of kernels keeps what a linker would drop, and so it is with what sanitizers and counters register.
 function(tulle_link_demo target)
-  if(TULLE_HAS_CUDA OR TULLE_SANITIZE OR TULLE_COVERAGE OR APPLE)
-    tulle_link_modules(${target} ${ARGN})
-    return()
-  endif()
   foreach(module ${ARGN})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:tulle_${module}>)
     if(TARGET tulle_${module}_light)

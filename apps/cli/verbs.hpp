@@ -1,6 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The verbs of the tool: what each may be asked, and the function that does it. main.cpp fills the options from the
+// The verbs of the tool: what each may be asked, and the function that does it. tool.cpp fills the options from the
 // command line; nothing here knows the parser.
 #pragma once
 
@@ -117,5 +117,8 @@ struct DemoOptions {
 };
 void add_demo(Parser& parser, DemoOptions& options);
 void demo(const Session& session, const DemoOptions& options);
+
+// The tool with all verbs, from its arguments to the exit code.
+int run_tool(int count, char** words);
 
 }  // namespace tulle::cli
