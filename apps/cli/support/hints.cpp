@@ -50,6 +50,7 @@ constexpr std::array translations{
     Translation{"narrow() makes such factors", ""},  // the program has no others
     Translation{"leave smooth_by empty", "leave +smoother[NAME] out of --preconditioner"},
     Translation{"leave precision at automatic", "leave :f16 or :bf16 out of --preconditioner"},
+    Translation{"Storage::full", "leave :f16 or :bf16 out of --preconditioner"},
     Translation{"tulle::sort_rows", "tulle convert to another file sorts the rows"},
 };
 
