@@ -115,6 +115,7 @@ HINTS = (
     ("Coarsening::aggregation", "leave classical out of the preconditioner"),
     ("leave smooth_by empty", "leave +smoother[…] out of the preconditioner"),
     ("leave precision at automatic", "leave :f16 or :bf16 out of the preconditioner"),
+    ("Storage::full", "leave :f16 or :bf16 out of the preconditioner"),
     ("NumericReuse::find_places keeps nothing", "leave keep_columns out, or raise the budget"),
     ("leave the refill at NumericReuse::find_places", "leave policy or keep_columns out"),
     ("NumericReuse::fastest", "leave policy or keep_columns out"),
