@@ -142,7 +142,8 @@ struct WideSums : FixedSums<float> {
     TULLE_WIDE void add_blocks(const index_t* places, float factor, const float* b) const
     {
         static_assert(N == 4);
-        const __m512 product = unfused(_mm512_set1_ps(factor) * _mm512_loadu_ps(b));
+        __m512 product = _mm512_set1_ps(factor) * _mm512_loadu_ps(b);
+        asm("" : "+v"(product));  // as in unfused(), to which clang passes no vector of this size
         const __m512i added = _mm512_maskz_cvttps_epi32(all, product + _mm512_set1_ps(half));
         __m128i* const to[] = {place(places[0]), place(places[1]), place(places[2]), place(places[3])};
         const __m128i first = _mm_add_epi32(_mm_loadu_si128(to[0]), _mm512_maskz_extracti32x4_epi32(four, added, 0));
