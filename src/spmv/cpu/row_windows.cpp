@@ -132,5 +132,9 @@ template void multiply_windows(const CsrView<double>&, const Narrow&, const RowW
                                const Vectors<double>&);
 template void multiply_windows(const CsrView<float>&, const Narrow&, const RowWindow*, offset_t, offset_t,
                                const Vectors<double>&);
+template void multiply_windows(const CsrView<Float16>&, const Narrow&, const RowWindow*, offset_t, offset_t,
+                               const Vectors<float>&);
+template void multiply_windows(const CsrView<Bfloat16>&, const Narrow&, const RowWindow*, offset_t, offset_t,
+                               const Vectors<float>&);
 
 }  // namespace tulle::inline TULLE_ABI::spmv
