@@ -53,8 +53,9 @@ __device__ inline void add_packs(const Strided<const V>& x, const Strided<const 
                                  const index_t (&row)[batch<Lanes>], const index_t (&col)[batch<Lanes>],
                                  Sum<V> (&sum)[batch<Lanes>])
 {
-    constexpr int size = Pack<V>::size, steps = steps_at_once<Lanes, V>;
-    const bool same_row = row[0] == row[batch<Lanes> - 1];  // rows ascend
+    constexpr int size = Pack<V>::size;
+    [[maybe_unused]] constexpr int steps = steps_at_once<Lanes, V>;  // for nvcc and clang
+    const bool same_row = row[0] == row[batch<Lanes> - 1];           // rows ascend
 #pragma unroll steps
     for (index_t j = static_cast<index_t>(threadIdx.x % Lanes) * size; j < k; j += Lanes * size) {
         Pack<V> there[batch<Lanes>];
