@@ -14,7 +14,7 @@ enum class Machine { plain, avx2, avx512 };
 inline Machine ask_machine()
 {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq"))
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma"))
         return Machine::avx512;
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? Machine::avx2 : Machine::plain;
 }

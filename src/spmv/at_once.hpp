@@ -13,7 +13,7 @@ namespace tulle::inline TULLE_ABI::spmv {
 
 // Rows and nonzeros from which on a plan, or a single product, is worth the measurement of the machine that the first
 // of them makes: some milliseconds.
-inline constexpr offset_t worth_measuring = 50'000, worth_measuring_once = 400'000;
+inline constexpr offset_t worth_measuring = 50'000, worth_measuring_once = 100'000;
 
 // A deterministic context must not depend on a clock.
 inline bool is_measured(const Context& ctx, offset_t work, const Options& options, bool reused)

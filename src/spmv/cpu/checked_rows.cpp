@@ -1,8 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Columns are looked at by vectors, a block of them before the rows that have them: are they in range, and how many do
-// not ascend? Rows are then multiplied as usual; each tells whether its first column does not ascend from the last one
-// of the row before, which is no fault. There is no other where both counts are the same.
+// Where rows are multiplied by vectors, their columns are compared on the way. Else columns are looked at by vectors, a
+// block of them before the rows that have them: are they in range, and how many do not ascend? Rows are then multiplied
+// as usual; each tells whether its first column does not ascend from the last one of the row before, which is no fault.
+// There is no other where both counts are the same.
 #include "spmv/cpu/checked_rows.hpp"
 
 #include <algorithm>
@@ -89,6 +90,58 @@ bool multiply_plain(const View& a, offset_t first, offset_t last, const Vectors<
 
 #if defined(__x86_64__)
 
+// Columns are compared where they are loaded. One that is out of range is replaced by the last before x is read there.
+template <Order O>
+class ColumnCheck {
+public:
+    TULLE_GATHERS_INLINE explicit ColumnCheck(index_t cols)
+        : last_(_mm512_set1_epi32(cols - 1)),
+          none_(_mm512_set1_epi32(-1))
+    {}
+
+    TULLE_GATHERS_INLINE void begin_row() { before_ = none_; }
+
+    TULLE_GATHERS_INLINE __m128i pass(__mmask8 m, __m128i c)
+    {
+        const __m128i before = _mm_alignr_epi32(c, _mm512_castsi512_si128(none_), 3);  // a row has no more than these
+        if constexpr (O == Order::strict) descents_ |= _mm_mask_cmpge_epi32_mask(m, before, c);
+        if constexpr (O == Order::ascending) descents_ |= _mm_mask_cmpgt_epi32_mask(m, before, c);
+        largest_of_8_ = _mm256_max_epu32(largest_of_8_, _mm256_zextsi128_si256(c));
+        return _mm_min_epu32(c, _mm512_castsi512_si128(last_));
+    }
+
+    TULLE_GATHERS_INLINE __m256i pass(__mmask8 m, __m256i c)
+    {
+        const __m256i before = _mm256_alignr_epi32(c, _mm512_castsi512_si256(before_), 7);
+        if constexpr (O == Order::strict) descents_ |= _mm256_mask_cmpge_epi32_mask(m, before, c);
+        if constexpr (O == Order::ascending) descents_ |= _mm256_mask_cmpgt_epi32_mask(m, before, c);
+        before_ = _mm512_castsi256_si512(c);
+        largest_of_8_ = _mm256_max_epu32(largest_of_8_, c);
+        return _mm256_min_epu32(c, _mm512_castsi512_si256(last_));
+    }
+
+    TULLE_GATHERS_INLINE __m512i pass(__mmask16 m, __m512i c)
+    {
+        const __m512i before = _mm512_alignr_epi32(c, before_, 15);
+        if constexpr (O == Order::strict) descents_ |= _mm512_mask_cmpge_epi32_mask(m, before, c);
+        if constexpr (O == Order::ascending) descents_ |= _mm512_mask_cmpgt_epi32_mask(m, before, c);
+        before_ = c;
+        largest_of_16_ = _mm512_max_epu32(largest_of_16_, c);
+        return _mm512_min_epu32(c, last_);
+    }
+
+    TULLE_GATHERS_INLINE bool is_sound() const
+    {
+        const __m512i largest = _mm512_max_epu32(largest_of_16_, _mm512_zextsi256_si512(largest_of_8_));
+        return descents_ == 0 && _mm512_cmpgt_epu32_mask(largest, last_) == 0;
+    }
+
+private:
+    __m512i last_, none_, before_ = none_, largest_of_16_ = _mm512_setzero_si512();
+    __m256i largest_of_8_ = _mm256_setzero_si256();
+    __mmask16 descents_ = 0;
+};
+
 // As multiply_plain, which cannot call what it is not itself compiled for.
 template <Order O, class V, class View>
 TULLE_GATHERS bool multiply_vectors(const View& a, offset_t first, offset_t last, const Vectors<V>& v)
@@ -99,18 +152,17 @@ TULLE_GATHERS bool multiply_vectors(const View& a, offset_t first, offset_t last
     const V* const x = v.x;
     V* const y = v.y;
     const V alpha = v.alpha;
-    Lookahead ahead(columns_of(a), row_begin[first], row_begin[last]);
-    BetweenRows<O> between;
-    offset_t k = row_begin[first], seen = k;
+    ColumnCheck<O> check(a.cols);
+    const offset_t stop = row_begin[last];
+    offset_t k = row_begin[first];
     for (offset_t i = first; i < last; ++i) {
         const offset_t end = row_begin[i + 1];
-        if (lies_beyond(k, end, seen)) [[unlikely]]
-            if ((seen = ahead.move(k, end, seen)) < 0) return false;
-        if (k < end) between.pass(col, k, end);
-        y[i] = alpha * vector_dot(value + k, col + k, end - k, x);
+        if (end < k || end > stop) [[unlikely]]
+            return false;
+        y[i] = alpha * vector_dot(value + k, col + k, end - k, x, check);
         k = end;
     }
-    return ahead.descents() == between.count();
+    return check.is_sound();
 }
 
 #else
@@ -136,7 +188,7 @@ template <class V, class View>
 bool multiply_checked(const View& a, offset_t first, offset_t last, int lanes, const Vectors<V>& v)
 {
     const offset_t begin = a.row_begin[first], end = a.row_begin[last];
-    if (begin < 0 || end < begin || end > a.nonzeros) return false;
+    if (begin < 0 || end < begin || end > a.nonzeros || (a.cols <= 0 && begin < end)) return false;
     switch (order_of(columns_of(a))) {
     case Order::none: return multiply_in<Order::none>(a, first, last, lanes, v);
     case Order::ascending: return multiply_in<Order::ascending>(a, first, last, lanes, v);

@@ -80,7 +80,7 @@ V multiply_plain(const CsrView<M>& a, const Pattern<Offset, C>& pattern, const p
 bool ask_for_gathers()
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2");
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
 }
 
 // As multiply_with, which cannot call what it is not itself compiled for.
@@ -94,15 +94,16 @@ TULLE_GATHERS V vectors_with(const CsrView<M>& a, const Pattern<Offset, C> patte
     const V* const x = v.x;
     V* const y = v.y;
     const V alpha = v.alpha, beta = v.beta;
+    Unchecked check;
     offset_t k = from.nonzero;
     for (offset_t i = from.row; i < to.row; ++i) {
         const offset_t end = row_begin[i + 1];
-        const V sum = vector_dot(value + k, col + k, end - k, pattern.x_of(i, x));
+        const V sum = vector_dot(value + k, col + k, end - k, pattern.x_of(i, x), check);
         if constexpr (Beta) y[i] = std::fma(beta, y[i], alpha * sum);
         else y[i] = alpha * sum;
         k = end;
     }
-    return k < to.nonzero ? vector_dot(value + k, col + k, to.nonzero - k, pattern.x_of(to.row, x)) : V(0);
+    return k < to.nonzero ? vector_dot(value + k, col + k, to.nonzero - k, pattern.x_of(to.row, x), check) : V(0);
 }
 
 template <class V, class M, class Offset, class C>

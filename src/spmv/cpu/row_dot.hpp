@@ -96,39 +96,51 @@ TULLE_GATHERS_INLINE float add_up(__m256 s)
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-template <class M, class C>
-TULLE_GATHERS_INLINE double vector_dot(const M* value, const C* col, offset_t length, const double* x)
+// What is done with columns before x is read there: nothing.
+struct Unchecked {
+    TULLE_GATHERS_INLINE void begin_row() {}
+    template <class Mask, class Columns>
+    TULLE_GATHERS_INLINE Columns pass(Mask, Columns c)
+    {
+        return c;
+    }
+};
+
+template <class M, class C, class Check>
+TULLE_GATHERS_INLINE double vector_dot(const M* value, const C* col, offset_t length, const double* x, Check& check)
 {
+    check.begin_row();
     if (length <= 4) {
         const auto m = static_cast<__mmask8>(_bzhi_u32(0xF, static_cast<unsigned>(length)));
-        return add_up(
-            _mm256_mul_pd(load4(m, value), _mm256_mmask_i32gather_pd(_mm256_setzero_pd(), m, load4(m, col), x, 8)));
+        const __m128i c = check.pass(m, load4(m, col));
+        return add_up(_mm256_mul_pd(load4(m, value), _mm256_mmask_i32gather_pd(_mm256_setzero_pd(), m, c, x, 8)));
     }
     __m512d sum = _mm512_setzero_pd();
     offset_t k = 0;
     do {
         const auto m = static_cast<__mmask8>(_bzhi_u32(0xFF, static_cast<unsigned>(std::min<offset_t>(length - k, 8))));
-        sum = _mm512_fmadd_pd(load8_wide(m, value + k),
-                              _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, load8(m, col + k), x, 8), sum);
+        const __m256i c = check.pass(m, load8(m, col + k));
+        sum = _mm512_fmadd_pd(load8_wide(m, value + k), _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, c, x, 8), sum);
     } while ((k += 8) < length);
     return _mm512_reduce_add_pd(sum);
 }
 
-template <class M, class C>
-TULLE_GATHERS_INLINE float vector_dot(const M* value, const C* col, offset_t length, const float* x)
+template <class M, class C, class Check>
+TULLE_GATHERS_INLINE float vector_dot(const M* value, const C* col, offset_t length, const float* x, Check& check)
 {
+    check.begin_row();
     if (length <= 8) {
         const auto m = static_cast<__mmask8>(_bzhi_u32(0xFF, static_cast<unsigned>(length)));
-        return add_up(
-            _mm256_mul_ps(load8(m, value), _mm256_mmask_i32gather_ps(_mm256_setzero_ps(), m, load8(m, col), x, 4)));
+        const __m256i c = check.pass(m, load8(m, col));
+        return add_up(_mm256_mul_ps(load8(m, value), _mm256_mmask_i32gather_ps(_mm256_setzero_ps(), m, c, x, 4)));
     }
     __m512 sum = _mm512_setzero_ps();
     offset_t k = 0;
     do {
         const auto m =
             static_cast<__mmask16>(_bzhi_u32(0xFFFF, static_cast<unsigned>(std::min<offset_t>(length - k, 16))));
-        sum = _mm512_fmadd_ps(load16(m, value + k),
-                              _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, load16(m, col + k), x, 4), sum);
+        const __m512i c = check.pass(m, load16(m, col + k));
+        sum = _mm512_fmadd_ps(load16(m, value + k), _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, c, x, 4), sum);
     } while ((k += 16) < length);
     return _mm512_reduce_add_ps(sum);
 }
