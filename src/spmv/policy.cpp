@@ -15,6 +15,7 @@
 #include "base/plural.hpp"
 #include "base/suggest.hpp"
 #include "spmv/fitted_costs.hpp"
+#include "spmv/sell.hpp"
 #include "spmv/steps.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
@@ -60,6 +61,9 @@ constexpr double gain_over_plain = 1.1;
 constexpr double gain_for_sell = 1.15;
 // Rows keep their order in slices that need no more places a nonzero than this.
 constexpr double padding_for_order = 1.05;
+// Sorted slices are not tried where the places of the longest row's slice are more than this share of the nonzeros: a
+// plan may keep half as much again as its matrix has, and parts of a matrix that are tried leave out long rows.
+constexpr double most_of_longest_slice = 0.25;
 
 // op(A) can be read row by row as it is stored.
 bool by_rows(const Features& t)
@@ -284,8 +288,10 @@ int lanes_on_cpu(const RowFeatures& row, const RowCosts& costs)
 Slices slices_to_try(const RowFeatures& row)
 {
     if (row.mean > mean_for_sell) return Slices::none;
-    return static_cast<double>(row.padded) <= padding_for_order * static_cast<double>(row.nonzeros) ? Slices::in_order
-                                                                                                    : Slices::sorted;
+    const auto nonzeros = static_cast<double>(row.nonzeros);
+    if (static_cast<double>(row.padded) <= padding_for_order * nonzeros) return Slices::in_order;
+    const double longest_slice = static_cast<double>(row.longest) * slice_rows;
+    return longest_slice <= most_of_longest_slice * nonzeros ? Slices::sorted : Slices::none;
 }
 
 Policy policy_after_trial(const KernelTrial& tried, const Policy& chosen, Slices slices)
@@ -301,7 +307,7 @@ Policy policy_after_trial(const KernelTrial& tried, const Policy& chosen, Slices
     if (slices != Slices::none && tried.sell * gain_for_sell < std::min(*best, tried.sorted_rows))
         return {Kernel::sell, tried.sell_lanes, chosen.copy, false, slices == Slices::sorted};
     Policy policy = chosen;
-    policy.sort = tried.sorted_rows * gain_over_plain < tried.rows[lane];
+    policy.sort = tried.sorted_rows * gain_over_plain < *best;
     policy.lanes = policy.sort ? 1 : RowCosts::lanes[lane];
     return policy;
 }

@@ -281,6 +281,8 @@ TEST(ChooseSpmv, RowsAreSortedWhereATrialSaysSo)
     EXPECT_EQ(policy_after_trial(better, {Kernel::rows, 4, true}, Slices::none), sorted);
     EXPECT_EQ(policy_after_trial(better, one, Slices::in_order).kernel, Kernel::sell) << "0.6 is clearly less than 0.7";
     EXPECT_EQ(policy_after_trial(equal, one, Slices::in_order), (Policy{Kernel::rows, 8, true}));
+    EXPECT_EQ(policy_after_trial({{1.09, 1.0, 1.1, 1.1}, RowCosts::never, 8, 0.985}, one, Slices::none), one)
+        << "faster than one sum, but not than two";
 }
 
 TEST(ChooseSpmv, ASplitRowHasVectorsOnlyWhereATrialSaysSo)
@@ -312,6 +314,11 @@ TEST(ChooseSpmv, TriesSlicesOfShortRowsAndSortsUnevenOnes)
     EXPECT_EQ(slices_to_try(rows(10, 10400)), Slices::in_order);
     EXPECT_EQ(slices_to_try(rows(10, 10600)), Slices::sorted);
     EXPECT_EQ(slices_to_try(rows(33, 10000)), Slices::none);
+    RowFeatures with_long_row = rows(10, 20000);
+    with_long_row.longest = 10000 / 4 / 32;
+    EXPECT_EQ(slices_to_try(with_long_row), Slices::sorted);
+    ++with_long_row.longest;
+    EXPECT_EQ(slices_to_try(with_long_row), Slices::none) << "a slice of 32 such rows";
 }
 
 // Rows of 1 to 7 nonzeros in the first columns.
