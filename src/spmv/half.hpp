@@ -22,7 +22,8 @@ class HalfPlan {
 public:
     // None where 16 bits will not do. The pattern of `a` is used in place and must stay; its values are copied. Waits.
     static std::optional<HalfPlan> make(const Context& ctx, const CsrView<float>& a);
-    // y = alpha A x + beta y, beta == 0: y is not read. Allocates nothing; asynchronous on a GPU.
+    // y = alpha A x + beta y, beta == 0: y is not read. Allocates nothing; asynchronous on a GPU. Sums are of the
+    // values divided by the power of two, and are multiplied by it together with alpha: meant for alpha near one.
     void run(float alpha, std::span<const float> x, float beta, std::span<float> y) const;
     // New values of the same pattern; false: they do not fit, and the plan has to be replaced. Waits.
     bool update_values(const CsrView<float>& a);

@@ -66,6 +66,7 @@ void expect_kernels(const Context& c, const std::string& name, const HostCsr<flo
         c.run([&](const auto& q) {
             work.point = make_parts(q, full.view());
             if (p.narrow) work.narrow = make_narrow(q, full.view());
+            if (p.kernel == Kernel::rows && p.sort) work.window = make_windows(q, full.view());
             if (p.kernel == Kernel::sell) work.sell = make_sell(q, there.view(), p.sort, f.row.padded);
         });
         expect_products(c, a, x, [&](float alpha, std::span<const float> from, float beta, std::span<float> to) {

@@ -256,22 +256,36 @@ TEST_P(SpmvKernelsOn, SlicesAreSortedInsideWindows)
 
 // Rows of 0 to 11 nonzeros and some long ones, in windows that begin and end anywhere in the part of a thread: the bits
 // of one sum, also where y is added to, and in windows that are not full.
+template <class V, class M>
+void expect_bits_of_one_sum(const Context& c, const HostCsr<M>& a)
+{
+    auto other = a;
+    for (M& v : other.value) v = M(0.75) - v;
+    const auto x = test_vector<V>(a.cols, Values::reals, 6), y = test_vector<V>(a.rows, Values::reals, 7);
+    const auto products = [&](const Policy& policy) {
+        std::vector<std::vector<V>> results;
+        auto plan = Plan<V, M>::make(c, a.view(), {.force = policy});
+        for (int values = 0; values < 2; ++values) {
+            for (const auto& [alpha, beta] : {std::pair{V(1), V(0)}, {V(1.5), V(0)}, {V(-0.5), V(3)}}) {
+                results.push_back(y);
+                plan.run(alpha, x, beta, results.back());
+            }
+            plan.update_values(other.view());
+        }
+        return results;
+    };
+    EXPECT_EQ(products({Kernel::rows, 1, false, false, true}), products({Kernel::rows, 1, false})) << a.rows << " rows";
+}
+
 TEST_P(SpmvKernelsOn, SortedRowsHaveTheBitsOfOneSum)
 {
     if (on_gpu()) GTEST_SKIP() << "windows of rows are a CPU's";
-    const auto c = ctx();
     for (const index_t rows : {0, 1, 63, 64, 65, 900, 70'000}) {  // the last with offsets of 32 bits
         const auto a = uneven_rows(rows);
-        const auto x = test_vector<double>(a.cols, Values::reals, 6), y = test_vector<double>(rows, Values::reals, 7);
-        const auto product = [&](const Policy& policy, double alpha, double beta) {
-            auto result = y;
-            Plan<double>::make(c, a.view(), {.force = policy}).run(alpha, x, beta, result);
-            return result;
-        };
-        for (const auto& [alpha, beta] : {std::pair{1.0, 0.0}, {1.5, 0.0}, {-0.5, 3.0}})
-            EXPECT_EQ(product({Kernel::rows, 1, false, false, true}, alpha, beta),
-                      product({Kernel::rows, 1, false}, alpha, beta))
-                << rows << " rows, alpha " << alpha << ", beta " << beta;
+        const HostCsr<float> in_float{a.rows, a.cols, a.row_begin, a.col, {a.value.begin(), a.value.end()}};
+        expect_bits_of_one_sum<double>(ctx(), a);
+        expect_bits_of_one_sum<float>(ctx(), in_float);
+        expect_bits_of_one_sum<double>(ctx(), in_float);
     }
 }
 
