@@ -534,6 +534,20 @@ TEST(BinnedSum, KeepsWhatIsNotFinite)
     EXPECT_TRUE(std::isnan(mpi::dot<double>(alone(), x, y)));
 }
 
+// Behind products that were split by vectors, in as many lanes as a vector has: sums of integers that mean nothing
+// then.
+TEST(BinnedSum, KeepsWhatIsNotFiniteInEveryLane)
+{
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (const double special : {infinity, -infinity, std::nan("")})
+        for (const std::size_t count : {2, 6, 40}) {
+            std::vector<double> x(1000, 1.0);
+            std::fill_n(x.begin() + 500, count, special);
+            const double sum = mpi::dot<double>(alone(), x, std::vector<double>(1000, 1.0));
+            EXPECT_TRUE(std::isnan(special) ? std::isnan(sum) : sum == special) << special << " " << count;
+        }
+}
+
 TEST(Metis, IsMissedWithAHint)
 {
     const Csr<double> grid = io::generate<double>(Context::cpu(1), "stencil5:3"),

@@ -91,13 +91,15 @@ template <int Count, class V>
     s.add(w);
     const std::uint64_t none_of = std::bit_cast<std::uint64_t>(big[2]) * static_cast<std::uint64_t>(i / Count);
     part = {};
+    std::uint64_t low = 0;  // means nothing, and wraps, where a product is not finite
     std::int64_t most = 0;
     for (int k = 0; k < Count; ++k) {
         part.high += s.high[k];
         part.middle += s.middle[k];
-        part.low += static_cast<std::int64_t>(s.low[k] - none_of);
+        low += s.low[k] - none_of;
         most = std::max(most, std::bit_cast<std::int64_t>(s.most[k]));
     }
+    part.low = static_cast<std::int64_t>(low);
     return std::bit_cast<double>(most);
 }
 
