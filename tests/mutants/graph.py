@@ -2,8 +2,8 @@
 from mutants import mutant
 
 
-def graph(name, file, old, new, filter):
-    return mutant("graph: " + name, file, old, new, test="graph", filter=filter, seeds=[1])
+def graph(name, file, old, new, filter, **more):
+    return mutant("graph: " + name, file, old, new, test="graph", filter=filter, seeds=[1], **more)
 
 
 MUTANTS = [
@@ -43,7 +43,7 @@ MUTANTS = [
     graph("select: levels below the first are left out", "src/graph/cpu/bcsr.hpp", "[level_of(above - 1)]", "[level_of((above - 1) / 64)]", "Select.*"),
     graph("select: blocks that count are left out", "src/graph/cpu/bcsr.hpp", "- 2 * (key_error<V> + 1);", "+ 8 * key_of_power<V>;", "Select.*"),
     graph("select: products are cut, not rounded", "src/graph/cpu/sums.hpp", "static constexpr V half = 0.5;", "static constexpr V half = 0;", "Select.ProductsAreRoundedToTheNearest"),
-    graph("select: places of a vector of 16 sums in the wrong order", "src/graph/cpu/sums.hpp", "for (int w = 3; w >= 0; --w)", "for (int w = 0; w < 4; ++w)", "Select*"),
+    graph("select: places of a vector of 16 sums in the wrong order", "src/graph/cpu/sums.hpp", "for (int w = 3; w >= 0; --w)", "for (int w = 0; w < 4; ++w)", "Select*", needs=["avx512f"]),
     graph("select: segments of the last row of B alone", "src/graph/cpu/touched.hpp", "segments[w] |= other.segments[w];", "segments[w] = other.segments[w];", "Select*"),
     graph("dense product: what C had is lost", "src/graph/products.cpp", "    if (!accumulate)\n", "", "*DenseProductOn*"),
     graph("select: integers above the threshold are passed by", "src/graph/cpu/sums.hpp", "return ints(j) >= least;", "return ints(j) >= 2 * least;", "Select.*"),

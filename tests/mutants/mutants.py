@@ -1,4 +1,5 @@
-"""One-line mutations of real code, each with the test that must catch it. `seeds` are those of the simulated GPU's scheduler."""
+"""One-line mutations of real code, each with the test that must catch it. `seeds` are those of the simulated GPU's scheduler, `needs` what a
+processor has to have for the mutated code to run."""
 
 
 
