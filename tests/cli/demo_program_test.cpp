@@ -71,6 +71,7 @@ TEST_F(DemoProgram, SaysWhatIsWrong)
     const Outcome help = demo("--help");
     EXPECT_EQ(help.code, 0);
     EXPECT_NE(help.out.find("--picture"), help.out.npos);
+    EXPECT_EQ(demo("demo --help").out, help.out) << "the verb may be written";
 }
 
 }  // namespace

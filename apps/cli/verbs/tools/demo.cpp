@@ -257,10 +257,11 @@ int run_demo_program(int count, char** words)
     return run_program(count, words, [&](Parser& parser) {
         std::string verb = "demo";
         std::vector<char*> all(words, words + count);
-        all.insert(all.begin() + std::min(count, 1), verb.data());
+        if (count < 2 || words[1] != verb) all.insert(all.begin() + std::min(count, 1), verb.data());
+        const int words_in_all = static_cast<int>(all.size());
         all.push_back(nullptr);
         add_demo(parser, options);
-        parser.run(count + 1, all.data());
+        parser.run(words_in_all, all.data());
     });
 }
 

@@ -4,7 +4,7 @@
 
 namespace tulle::cli {
 
-// The tool with the verb `demo` alone, which need not be written: the program tulle-demo.
+// The tool with the verb `demo` alone, which may be left out: the program tulle-demo.
 int run_demo_program(int count, char** words);
 
 }  // namespace tulle::cli
