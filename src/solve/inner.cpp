@@ -1,9 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // A solver inside a solver: a plan of the inner recipe as a preconditioner. It waits in every application.
+#include <limits>
 #include <utility>
 
 #include "base/indented.hpp"
+#include "solve/policy.hpp"
 #include "solve/preconditioner.hpp"
 #include "tulle/text.hpp"
 
@@ -35,6 +37,10 @@ std::unique_ptr<PreconditionerPlan<V>> make_inner(const Context& ctx, const CsrV
 {
     Recipe recipe = nested.recipe();
     recipe.explain = false;
+    if (makes_fixed_steps(recipe)) {  // whatever the residual does on the way
+        recipe.stop.divergence = std::numeric_limits<double>::infinity();
+        recipe.stop.stagnation = 0;
+    }
     if (recipe.unknowns_per_node == 1) recipe.unknowns_per_node = unknowns.per_node;
     return std::make_unique<InnerSolver<V>>(Plan<V>::make(ctx, a, recipe, unknowns.near_null));
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/plural.hpp"
+#include "solve/policy.hpp"
 #include "solve/scaling.hpp"
 #include "solve/state.hpp"
 #include "tulle/text.hpp"
@@ -337,7 +338,8 @@ private:
     {
         const bool limit = report_.reason == Reason::iterations || report_.reason == Reason::seconds;
         const double slack = limit ? 10 : 1;  // residuals of CG rise and fall: the last x is better than it looks
-        if (report_.reason != Reason::converged && !(true_ <= slack * best_)) restore_best();
+        const bool keep = limit && makes_fixed_steps(s_.recipe) && std::isfinite(true_);  // else not linear in b
+        if (report_.reason != Reason::converged && !keep && !(true_ <= slack * best_)) restore_best();
         if (scaling_.changes() && !round_x()) return refuse("x");
         report_.residual = true_;
         report_.relative = norm > 0 ? true_ / norm : 0;

@@ -67,13 +67,6 @@ bool needs_positive_definite(Method m)
 
 bool is_positive(const Features& f) { return f.missing_diagonal == 0 && f.negative_diagonal == 0; }
 
-// The same steps for every right-hand side.
-bool makes_fixed_steps(const Recipe& r)
-{
-    return r.method == Method::chebyshev && r.stop.relative == 0 && r.stop.absolute == 0 &&
-           r.stop.seconds == std::numeric_limits<double>::infinity();
-}
-
 Preconditioner simple_preconditioner(const Features& f)
 {
     return is_positive(f) ? Preconditioner(Jacobi{}) : Preconditioner(None{});
@@ -192,6 +185,12 @@ void keep_methods(std::vector<Choice>& all, const Preconditioner& p)
 }
 
 }  // namespace
+
+bool makes_fixed_steps(const Recipe& r)
+{
+    return r.method == Method::chebyshev && r.stop.relative == 0 && r.stop.absolute == 0 &&
+           r.stop.seconds == std::numeric_limits<double>::infinity();
+}
 
 bool is_flexible(const Preconditioner& p)
 {

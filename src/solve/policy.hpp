@@ -13,6 +13,9 @@ void check_recipe(const Recipe& recipe, bool is_double, int depth = 0);
 // Not the same linear operator in every step.
 bool is_flexible(const Preconditioner& preconditioner);
 
+// The same steps for every right-hand side.
+bool makes_fixed_steps(const Recipe& recipe);
+
 // A symmetric operator where A is symmetric, as far as the smoothers of multigrid tell.
 bool is_symmetric(const Preconditioner& preconditioner);
 // Whether a method relies on it.

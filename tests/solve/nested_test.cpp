@@ -177,6 +177,43 @@ TEST_P(NestedOn, FixedStepsPreconditionEveryMethod)
     }
 }
 
+// D A D with D over three decades, where residuals grow on the way: neither how much they do nor the limits of the inner
+// recipe decide what comes back.
+TEST_P(NestedOn, FixedStepsAreALinearOperatorForEveryScale)
+{
+    const Context c = ctx();
+    HostCsr<double> a = laplacian<double>(build::simulated ? 12 : 40, build::simulated ? 10 : 40, 1);
+    const auto n = static_cast<std::size_t>(a.rows);
+    std::vector<double> d = test_vector<double>(a.rows, Values::integers, 7);  // from -4 to 4
+    for (double& v : d) v = std::pow(10, 1.5 / 4 * v);
+    for (std::size_t i = 0; i < n; ++i)
+        for (auto k = static_cast<std::size_t>(a.row_begin[i]); k < static_cast<std::size_t>(a.row_begin[i + 1]); ++k)
+            a.value[k] *= d[i] * d[static_cast<std::size_t>(a.col[k])];
+    const Csr<double> there = to_device(c, a.view());
+    const auto product = spmv::Plan<double>::make(c, there.view());
+    const auto x = test_vector<double>(a.rows, Values::integers, 1);
+    auto y = test_vector<double>(a.rows, Values::integers, 2), both = x;
+    for (std::size_t i = 0; i < n; ++i) y[i] *= d[i];
+    for (std::size_t i = 0; i < n; ++i) both[i] += 3 * y[i];
+    const Stop strict{.relative = 0, .iterations = 3, .stagnation = 1, .divergence = 2};
+    unsigned number = 0;
+    for (const Preconditioner& p :
+         {parse_preconditioner("solve[chebyshev,jacobi,0,3]"), parse_preconditioner("solve[chebyshev,ic0,0,4]"),
+          Preconditioner(Nested({.method = Method::chebyshev, .preconditioner = Jacobi{}, .stop = strict}))}) {
+        if (!has_turn(number++)) continue;
+        SCOPED_TRACE(to_text(p));
+        const auto m = make_preconditioner<double>(c, there.view(), product, p);
+        const auto mx = applied(c, *m, x), my = applied(c, *m, y), together = applied(c, *m, both);
+        double apart = 0, size = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            apart = std::max(apart, std::abs(together[i] - (mx[i] + 3 * my[i])));
+            size = std::max(size, std::abs(mx[i]));
+        }
+        EXPECT_GT(size, 0);
+        EXPECT_LE(apart, 1e-12 * size);
+    }
+}
+
 TEST_P(NestedOn, RefinementTakesANest)
 {
     if (!has_turn(1)) return;
