@@ -53,9 +53,13 @@ const Preconditioner* nested_smoother(const Preconditioner& p)
     return smoother ? &*smoother : nullptr;
 }
 
-// Not so are factors that are unsymmetric where A is symmetric.
+// Not so are factors that are unsymmetric where A is symmetric, also inside fixed steps.
 bool is_symmetric_smoother(const Preconditioner& p)
 {
+    if (const auto* nested = std::get_if<Nested>(&p); nested && !nested->empty()) {
+        const auto& inside = nested->recipe().preconditioner;
+        return !inside || (is_symmetric_smoother(*inside) && is_symmetric(*inside));
+    }
     const auto* factors = std::get_if<Incomplete>(&p);
     return factors == nullptr || (factors->kind != factor::Kind::ilut && !factors->match);
 }

@@ -93,7 +93,7 @@ TEST_P(NestedOn, UnsymmetricFactorsSmoothMultigrid)
     const HostCsr<double> a = laplacian<double>(24, 20, 1, 0.5);
     const offset_t plain = solve_ones(c, a, with("amg+jacobi", Method::gmres)).report.iterations;
     unsigned number = 0;
-    for (const std::string s : {"ilut", "ilu0+match", "ilut:0.01:4+match+rcm"})
+    for (const std::string s : {"ilut", "ilu0+match", "ilut:0.01:4+match+rcm", "solve[chebyshev,ilut,0,4]"})
         for (const std::optional<Method>& m :
              {std::optional<Method>(), std::optional(Method::gmres), std::optional(Method::fgmres)}) {
             if (!has_turn(number++)) continue;
@@ -305,6 +305,8 @@ TEST_P(NestedOn, BadNestsAreRefused)
     for (const Method m : {Method::cg, Method::minres, Method::chebyshev}) {
         refused(with("amg+smoother[ilut]", m), "is not symmetric");
         refused(with("amg+smoother[amg+smoother[ilu0+match]]", m), "is not symmetric");
+        refused(with("amg+smoother[solve[chebyshev,ilut,0,4]]", m), "is not symmetric");
+        refused(with("amg+smoother[solve[chebyshev,solve[chebyshev,ilu0+match,0,4],0,4]]", m), "is not symmetric");
     }
     refused(with("solve[chebyshev,amg+smoother[ilut],0,3]"), "is not symmetric");
     refused({.method = Method::refinement,
