@@ -32,8 +32,16 @@ void check_numbers(const Recipe& r)
 
 void check_preconditioner(const Preconditioner& p, bool is_double, int depth);
 
+void check_depth(int depth)
+{
+    require<ValueError>(
+        depth <= most_nested, [] { return concat("recipes are nested more than ", most_nested, " deep"); },
+        "leave the innermost out");
+}
+
 void check_smoother(const Recipe& r, bool is_double, int depth)
 {
+    check_depth(depth);
     require<ValueError>(!r.method && r.preconditioner, "a smoother of multigrid is a preconditioner without a method",
                         "name the preconditioner of smooth_by alone");
     check_preconditioner(*r.preconditioner, is_double, depth);
@@ -49,9 +57,7 @@ void check_smoother(const Recipe& r, bool is_double, int depth)
 void check_inner(const Nested& nested, bool is_double, int depth)
 {
     require<ValueError>(!nested.empty(), "the inner solver has no recipe", "make Nested from a recipe");
-    require<ValueError>(
-        depth <= most_nested, [] { return concat("recipes are nested more than ", most_nested, " deep"); },
-        "leave the innermost out");
+    check_depth(depth);
     require<ValueError>(!nested.recipe().guess, "an inner solver begins at zero and takes no first guess",
                         "leave guess of the inner recipe at false");
     require<ValueError>(

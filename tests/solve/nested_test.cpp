@@ -325,6 +325,10 @@ TEST_P(NestedOn, BadNestsAreRefused)
     for (int n = 0; n < most_nested; ++n) deep = {.method = Method::fgmres, .preconditioner = Nested(deep)};
     EXPECT_NO_THROW(Plan<double>::make(c, there.view(), deep));
     refused({.preconditioner = Nested(deep)}, "nested more than 4 deep");
+    std::string smoother = "jacobi";
+    for (int n = 0; n < most_nested; ++n) smoother = "amg+smoother[" + smoother + "]";
+    EXPECT_NO_THROW(Plan<double>::make(c, there.view(), with(smoother)));
+    refused(with("amg+smoother[" + smoother + "]"), "nested more than 4 deep");
     const HostCsr<float> single = laplacian<float>(5, 4, 1);
     const Csr<float> single_there = to_device(c, single.view());
     EXPECT_THROW(Plan<float>::make(c, single_there.view(), with("solve[refinement,jacobi]")), ValueError);
