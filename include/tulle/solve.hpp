@@ -168,7 +168,8 @@ struct Amg {
     amg::Coarsening coarsening = amg::Coarsening::aggregation;  ///< how coarser levels are made
     /// A preconditioner that smooths all levels in place of `smoother`, damped by its largest eigenvalue: any that is
     /// the same operator every time. With ilut or matched rows the cycle is not symmetric: for bicgstab, gmres and
-    /// fgmres. Not on several ranks.
+    /// fgmres. Inside a hierarchy in double an Amg is in double, and refused where it names another precision. Not on
+    /// several ranks.
     Nested smooth_by = {};
 
     /// Compares.

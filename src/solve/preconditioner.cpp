@@ -253,8 +253,13 @@ amg::MakeSmoother<V> nested_smoother(const Amg& p)
     if (p.smooth_by.empty()) return {};
     Preconditioner smoother = *p.smooth_by.recipe().preconditioner;
     // In float a double hierarchy scales residuals by a norm that a smoother is not told.
-    if (auto* inner = std::get_if<Amg>(&smoother); inner && std::is_same_v<V, double>)
+    if (auto* inner = std::get_if<Amg>(&smoother); inner && std::is_same_v<V, double>) {
+        require<ValueError>(
+            inner->precision == Precision::automatic || inner->precision == Precision::as_matrix,
+            [&] { return concat(to_text(smoother), " cannot smooth inside a hierarchy in double"); },
+            "use amg:float, amg:f16 or amg:bf16 around it, or leave its precision at automatic");
         inner->precision = Precision::as_matrix;
+    }
     return [wanted = std::move(smoother)](const Context& ctx, const CsrView<V>& a,
                                           const spmv::Plan<V>& product) -> std::unique_ptr<amg::LevelSmoother<V>> {
         return make_preconditioner<V>(ctx, a, product, wanted);

@@ -329,6 +329,12 @@ TEST_P(NestedOn, BadNestsAreRefused)
     for (int n = 0; n < most_nested; ++n) smoother = "amg+smoother[" + smoother + "]";
     EXPECT_NO_THROW(Plan<double>::make(c, there.view(), with(smoother)));
     refused(with("amg+smoother[" + smoother + "]"), "nested more than 4 deep");
+    for (const std::string precision : {"float", "f16", "bf16"}) {
+        refused(with("amg:double+smoother[amg:" + precision + "]"), "inside a hierarchy in double");
+        EXPECT_NO_THROW(Plan<double>::make(c, there.view(), with("amg:float+smoother[amg:" + precision + "]")));
+    }
+    for (const char* inner : {"amg", "amg:double"})
+        EXPECT_NO_THROW(Plan<double>::make(c, there.view(), with("amg:double+smoother[" + std::string(inner) + "]")));
     const HostCsr<float> single = laplacian<float>(5, 4, 1);
     const Csr<float> single_there = to_device(c, single.view());
     EXPECT_THROW(Plan<float>::make(c, single_there.view(), with("solve[refinement,jacobi]")), ValueError);
