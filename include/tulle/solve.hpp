@@ -265,8 +265,8 @@ using Observer = std::function<void(const SolveProgress&)>;
 struct Report {
     Reason reason = Reason::converged;  ///< why it ended
     offset_t iterations = 0;            ///< iterations done
-    /// Iterations inside: of refinement's inner method, of an inner solver. On a team those of the member with the
-    /// most; over ranks inner solvers are not counted.
+    /// Iterations inside: of refinement's inner method, of an inner solver; not those of solvers that smooth multigrid.
+    /// On a team those of the member with the most; over ranks inner solvers are not counted.
     offset_t inner_iterations = 0;
     int restarts = 0;            ///< times that the method began anew from b - A x, restarts of gmres included
     Method method = Method::cg;  ///< the method that made the last iteration

@@ -17,7 +17,7 @@
 namespace tulle::inline TULLE_ABI::solve {
 
 // z = M r, where M is close to the inverse of A. Made for one matrix; vectors are in the memory of the context and the
-// work is put on its queue. Those that are symmetric can smooth a level of multigrid.
+// work is put on its queue. Those that are the same operator every time can smooth a level of multigrid.
 template <class V>
 class PreconditionerPlan : public amg::LevelSmoother<V> {
 public:
