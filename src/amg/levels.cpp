@@ -19,11 +19,21 @@ namespace {
 
 constexpr index_t most_dense_rows = 3000;  // of a matrix that is inverted where coarsening stalls
 
+// R is the transpose of P in a cycle only where both are read in the same type.
+template <class V>
+void match_types(Transfer<V>& t)
+{
+    if ((t.down->full() == nullptr) == (t.up->full() == nullptr)) return;
+    t.down->use_full(t.restriction.view());
+    t.up->use_full(t.prolongation.view());
+}
+
 template <class V>
 void make_transfer_plans(const Context& ctx, Transfer<V>& t, Storage storage)
 {
     t.down.emplace(ctx, t.restriction.view(), storage);
     t.up.emplace(ctx, t.prolongation.view(), storage);
+    match_types(t);
 }
 
 // The coarsest matrix of all, where it is small enough; one that was coarsened before, or whose coarsening stalled, may
@@ -182,6 +192,7 @@ void update_levels(const Context& ctx, const CsrView<V>& a, const Options& optio
         coarsen(ctx, l, options, false, level[n + 1]->own);
         l.next->down->update_values(l.next->restriction.view());
         l.next->up->update_values(l.next->prolongation.view());
+        match_types(*l.next);
     }
     LevelData<V>& last = *level.back();
     if (last.direct) {

@@ -40,6 +40,12 @@ public:
         if (!fits) plan_ = make(ctx_, a, storage_);
     }
 
+    // In the type of the vectors, until there are new values.
+    void use_full(const CsrView<V>& a)
+    {
+        if (!full()) plan_ = spmv::Plan<V>::make(ctx_, a, {.checked = false});
+    }
+
     // The plan in the type of the vectors; null: the values are in 16 bits.
     const spmv::Plan<V>* full() const { return std::get_if<spmv::Plan<V>>(&plan_); }
     std::size_t bytes() const

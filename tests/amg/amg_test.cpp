@@ -665,6 +665,26 @@ TEST_P(AmgOn, CyclesMayReadMatricesOf16Bits)
     }
 }
 
+// D A D with D = 2^10 and 2^-10 by turns: rows of P are of very different size, those of R are not. Both are read in the
+// same type.
+TEST_P(AmgOn, CyclesOf16BitsAreSymmetricWherePAndRFitDifferently)
+{
+    const Context c = ctx();
+    const index_t side = build::simulated ? 20 : 60;
+    auto a = laplacian<float>(side, side, 1);
+    const auto scale = [&](index_t i) { return (i / side + i % side) % 2 == 0 ? 0x1p10f : 0x1p-10f; };
+    for (index_t i = 0; i < a.rows; ++i)
+        for (auto k = static_cast<std::size_t>(a.row_begin[static_cast<std::size_t>(i)]);
+             k < static_cast<std::size_t>(a.row_begin[static_cast<std::size_t>(i) + 1]); ++k)
+            a.value[k] *= scale(i) * scale(a.col[k]);
+    const auto there = to_device(c, a.view());
+    const Options o{.coarse_rows = 20, .storage = amg::Storage::f16};
+    auto plan = Plan<float>::make(c, there.view(), o);
+    expect_symmetric(c, plan, 3e-8);
+    plan.update_values(there.view());
+    expect_symmetric(c, plan, 3e-8);
+}
+
 TEST_P(AmgOn, MatricesOf16BitsGetNewValuesAsANewPlanWould)
 {
     const Context c = ctx();
