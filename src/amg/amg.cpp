@@ -58,17 +58,25 @@ std::string coarsening_text(const Options& o, index_t vectors)
                   o.unknowns_per_node > 1 ? concat(o.unknowns_per_node, " unknowns per node, ") : "");
 }
 
+// Whether a cycle multiplies with the matrix of a level.
+template <class V>
+bool is_read(const LevelData<V>& l)
+{
+    return l.multiply && !l.direct;
+}
+
 template <class V>
 Level summary_of(const LevelData<V>& l)
 {
-    return {l.a.rows, l.a.nonzeros, l.spectral_radius, l.multiply && !l.multiply->full()};
+    return {l.a.rows, l.a.nonzeros, l.spectral_radius, is_read(l) && !l.multiply->full()};
 }
 
 // What is said of a level where 16 bits were asked for.
-std::string storage_text(Storage storage, const Level& level)
+template <class V>
+std::string storage_text(Storage storage, const LevelData<V>& l)
 {
-    if (storage == Storage::full) return {};
-    return concat(", ", level.in_16_bits ? to_text(storage) : "in float: rows of too different size or length");
+    if (storage == Storage::full || !is_read(l)) return {};
+    return concat(", ", l.multiply->full() ? "in float: rows of too different size or length" : to_text(storage));
 }
 
 // The smoother from a module above, as the first level that has one describes it.
@@ -215,7 +223,7 @@ std::string Plan<V>::describe() const
             concat("\n  level ", n, ": ", s.levels[n].rows, plural(s.levels[n].rows, " row, ", " rows, "),
                    s.levels[n].nonzeros, plural(s.levels[n].nonzeros, " nonzero", " nonzeros"), ", spectral radius ",
                    fixed(s.levels[n].spectral_radius, 3), s.level[n]->positive ? "" : ", zeros on the diagonal",
-                   storage_text(s.options.storage, s.levels[n]));
+                   storage_text(s.options.storage, *s.level[n]));
     text += concat("\n  coarsest: ", s.level.back()->direct ? "solved directly" : "smoothed", given_text(s.level));
     return text + concat("\n  operator complexity: ", fixed(operator_complexity(), 3),
                          "\n  order:    the same bits every time\n  keeps:    ", human_bytes(bytes()),

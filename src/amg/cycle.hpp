@@ -74,7 +74,7 @@ struct CycleOf {
         }
     }
 
-    // z += w M (r - A z), M symmetric and made by a module above.
+    // z += w M (r - A z), M made by a module above.
     void smooth_as_given(Level& l, std::span<const V> r, std::span<V> z, bool from_zero) const
     {
         if (!from_zero) find_residual(l, r, z);

@@ -622,8 +622,6 @@ TEST(Amg, RigidBodyModesKeepIterationsOfElasticityFew)
     EXPECT_GE(constants, 2 * rigid);
 }
 
-// All options together: whatever the cycle, the preconditioner is symmetric, positive definite, and forgets what was
-// applied before.
 // Values of a matrix that 16 bits do not hold exactly.
 template <class V>
 HostCsr<V> uneven_laplacian(index_t nx, index_t ny, index_t nz)
@@ -653,8 +651,10 @@ TEST_P(AmgOn, CyclesMayReadMatricesOf16Bits)
         o.storage = storage;
         EXPECT_LE(iterations_on(c, a, o, 1e-5), usual + 1);
         const auto plan = Plan<float>::make(c, there.view(), o);
-        for (const amg::Level& level : plan.levels()) EXPECT_TRUE(level.in_16_bits);
+        for (std::size_t n = 0; n < plan.levels().size(); ++n)
+            EXPECT_EQ(plan.levels()[n].in_16_bits, n + 1 < plan.levels().size());  // the last is solved directly
         EXPECT_NE(plan.describe().find(", " + to_text(storage) + "\n"), std::string::npos) << plan.describe();
+        EXPECT_EQ(plan.describe().find("in float: "), std::string::npos) << plan.describe();
         expect_symmetric(c, plan, 1e-5);
         const auto x = applied(c, plan, r), y = applied(c, exact, r);
         double apart = 0;
@@ -663,6 +663,23 @@ TEST_P(AmgOn, CyclesMayReadMatricesOf16Bits)
         EXPECT_LE(apart, 40 * roundoff * size);
         EXPECT_GE(apart, roundoff * size / 40);  // it is not float
     }
+}
+
+// Of matrices that no cycle reads nothing is said.
+TEST_P(AmgOn, StorageIsToldOfLevelsThatACycleReads)
+{
+    const Context c = ctx();
+    const auto a = laplacian<float>(9, 7, 1), none = csr_of<float>(0, 0, {});
+    const auto there = to_device(c, a.view()), empty = to_device(c, none.view());
+    Options o{.storage = amg::Storage::f16};
+    for (const auto& plan : {Plan<float>::make(c, empty.view(), o), Plan<float>::make(c, there.view(), o)}) {
+        EXPECT_FALSE(plan.levels()[0].in_16_bits);
+        EXPECT_EQ(plan.describe().find("in float: "), std::string::npos) << plan.describe();
+        EXPECT_EQ(plan.describe().find(", f16\n"), std::string::npos) << plan.describe();
+    }
+    o.coarse_rows = 4;
+    o.most_levels = 1;
+    EXPECT_TRUE(Plan<float>::make(c, there.view(), o).levels()[0].in_16_bits) << "smoothed alone";
 }
 
 // D A D with D = 2^10 and 2^-10 by turns: rows of P are of very different size, those of R are not. Both are read in the
@@ -710,6 +727,8 @@ TEST_P(AmgOn, MatricesOf16BitsGetNewValuesAsANewPlanWould)
     EXPECT_TRUE(test::same_bits(applied(c, plan, r), before));
 }
 
+// All options together: whatever the cycle, the preconditioner is symmetric, positive definite, and forgets what was
+// applied before.
 TEST_P(AmgOn, EveryCombinationIsSymmetric)
 {
     const Context c = ctx();
