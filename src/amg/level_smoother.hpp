@@ -15,8 +15,7 @@
 namespace tulle::inline TULLE_ABI::amg {
 
 // z = M r for the matrix of one level: M is close to the inverse, symmetric and positive definite for methods that need
-// a symmetric cycle. Vectors are in the
-// memory of the context and the work is put on its queue.
+// a symmetric cycle. Vectors are in the memory of the context and the work is put on its queue.
 template <class V>
 class LevelSmoother {
 public:
@@ -30,9 +29,12 @@ public:
     virtual void update_values(const CsrView<V>& a) = 0;
     virtual std::size_t bytes() const = 0;
     virtual std::string describe() const = 0;
+    // Whether it goes on multiplying with the product that it was made with.
+    virtual bool keeps_product() const { return false; }
 };
 
-// Makes the smoother of a level from its matrix and the product with it, which both outlive the smoother.
+// Makes the smoother of a level from its matrix, which outlives it, and the product with it: so does that one where
+// keeps_product().
 template <class V>
 using MakeSmoother =
     std::function<std::unique_ptr<LevelSmoother<V>>(const Context&, const CsrView<V>&, const spmv::Plan<V>&)>;

@@ -51,19 +51,19 @@ constexpr int power_steps = 15;
 
 // 4/3 over the largest eigenvalue of M A, as for Jacobi: below two over it, so that a cycle is positive definite.
 template <class V>
-double damping_of(const Context& ctx, LevelData<V>& l)
+double damping_of(const Context& ctx, LevelData<V>& l, const spmv::Plan<V>& product)
 {
     const double largest = ctx.run([&](const auto& q) {
         return vector::largest_by_power(q, l.direction, power_steps, [&](double factor) {
-            l.multiply->run(static_cast<V>(factor), std::as_const(l.direction).span(), V(0), l.residual.span());
+            product.run(static_cast<V>(factor), std::as_const(l.direction).span(), V(0), l.residual.span());
             l.given->apply(std::as_const(l.residual).span(), l.direction.span());
         });
     });
     return 4.0 / 3.0 / (radius_safety * largest);
 }
 
-// The product in the type of the vectors, for a smoother that keeps it. What `multiply` holds may change with the
-// values, unless it is to be full.
+// The product in the type of the vectors, while a smoother is made and as long as one keeps it. What `multiply` holds
+// may change with the values, unless it is to be full.
 template <class V>
 const spmv::Plan<V>& full_product(const Context& ctx, Storage storage, LevelData<V>& l)
 {
@@ -81,13 +81,17 @@ void prepare_given(const Context& ctx, Levels<V>& level, Storage storage, const 
     const trace::Phase phase{"smoothers"};
     for (auto& l : level) {
         if (l->direct || l->a.rows == 0) continue;
+        if (!l->positive) {
+            l->given.reset();
+            l->full.reset();
+            continue;
+        }
         const spmv::Plan<V>& product = full_product(ctx, storage, *l);
-        if (!l->positive) l->given.reset();
-        else if (l->given) l->given->update_values(l->a);
+        if (l->given) l->given->update_values(l->a);
         else l->given = make(ctx, l->a, product);
-        if (!l->given) continue;
         if (l->direction.empty()) l->direction = ctx.run([&](const auto& q) { return Buffer<V>(q, l->rows()); });
-        l->damping = damping_of(ctx, *l);
+        l->damping = damping_of(ctx, *l, product);
+        if (!l->given->keeps_product()) l->full.reset();
     }
 }
 

@@ -20,7 +20,7 @@ namespace {
 // --- The spectral radius of D^-1 A: Lanczos in the inner product of D ---
 
 template <class Queue, class V>
-double estimate_radius(const Queue& q, const LevelData<V>& level)
+double estimate_radius(const Queue& q, const LevelData<V>& level, const spmv::Plan<V>& product)
 {
     const offset_t n = level.a.rows;
     std::array<Buffer<V>, 3> room;
@@ -33,7 +33,7 @@ double estimate_radius(const Queue& q, const LevelData<V>& level)
     vector::fill_scattered(q, n, w.data());
     vector::lanczos_start(q, n, diagonal, std::as_const(w).data(), state.data(), sums.space());
     for (int step = 0; step < lanczos_steps; ++step) {
-        level.multiply->run(std::as_const(w).span(), y.span());
+        product.run(std::as_const(w).span(), y.span());
         vector::lanczos_alpha(q, n, std::as_const(w).data(), std::as_const(y).data(), state.data(), sums.space());
         vector::lanczos_next(q, n, std::as_const(y).data(), diagonal, std::as_const(w).data(), u.data(), state.data(),
                              sums.space());
@@ -238,6 +238,8 @@ void inspect(const Context& ctx, LevelData<V>& level, const Options& options, bo
 {
     const trace::Phase phase{"spectral radius"};
     const index_t n = level.a.rows;
+    std::optional<spmv::Plan<V>> own;  // for a moment, where cycles read 16 bits
+    if (!level.multiply->full()) own = spmv::Plan<V>::make(ctx, level.a, {.checked = false});
     ctx.run([&](const auto& q) {
         Buffer<index_t> problem(q, n);
         for (Buffer<V>* b : {&level.diagonal, &level.inverse, &level.bound})
@@ -254,7 +256,7 @@ void inspect(const Context& ctx, LevelData<V>& level, const Options& options, bo
         const bool l1 = options.smoother == Smoother::l1_jacobi;
         for_each(q, n, InvertDiagonal<V>{level.diagonal.data(), level.bound.data(), l1, level.inverse.data()});
         const auto bound = static_cast<double>(prim::maximum(q, level.bound.data(), n, V(0)));
-        const double estimate = estimate_radius(q, level);
+        const double estimate = estimate_radius(q, level, own ? *own : *level.multiply->full());
         level.spectral_radius = std::min(bound, estimate);
         level.largest = std::min(bound, radius_safety * estimate);
     });

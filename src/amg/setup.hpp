@@ -87,7 +87,7 @@ template <class V>
 struct LevelData : LevelRows<V> {
     Csr<V> own;  // empty on the finest level, whose matrix is the caller's
     std::optional<Product<V>> multiply;
-    std::optional<spmv::Plan<V>> full;  // for a given smoother, where `multiply` may have 16 bits
+    std::optional<spmv::Plan<V>> full;  // for a given smoother that keeps it, where `multiply` may have 16 bits
     Csr<V> solution;  // inverse of the coarsest matrix with all its entries; empty where that would be too large
     std::optional<spmv::Plan<V>> direct;  // multiplies with it
     std::optional<Transfer<V>> next;

@@ -194,6 +194,7 @@ public:
                       highest_ / options_.ratio, " to ", highest_, " of the matrix scaled by its diagonal");
     }
     double products() const override { return options_.degree - 1; }
+    bool keeps_product() const override { return true; }
 
 private:
     // The largest eigenvalue of D A.

@@ -651,8 +651,11 @@ TEST_P(AmgOn, CyclesMayReadMatricesOf16Bits)
         o.storage = storage;
         EXPECT_LE(iterations_on(c, a, o, 1e-5), usual + 1);
         const auto plan = Plan<float>::make(c, there.view(), o);
-        for (std::size_t n = 0; n < plan.levels().size(); ++n)
+        ASSERT_EQ(plan.levels().size(), exact.levels().size());
+        for (std::size_t n = 0; n < plan.levels().size(); ++n) {
             EXPECT_EQ(plan.levels()[n].in_16_bits, n + 1 < plan.levels().size());  // the last is solved directly
+            EXPECT_EQ(plan.levels()[n].spectral_radius, exact.levels()[n].spectral_radius) << "set up in float";
+        }
         EXPECT_NE(plan.describe().find(", " + to_text(storage) + "\n"), std::string::npos) << plan.describe();
         EXPECT_EQ(plan.describe().find("in float: "), std::string::npos) << plan.describe();
         expect_symmetric(c, plan, 1e-5);
@@ -700,6 +703,49 @@ TEST_P(AmgOn, CyclesOf16BitsAreSymmetricWherePAndRFitDifferently)
     expect_symmetric(c, plan, 3e-8);
     plan.update_values(there.view());
     expect_symmetric(c, plan, 3e-8);
+}
+
+// M = I.
+struct Copying final : amg::LevelSmoother<float> {
+    Copying(const Context& c, bool keeps_product) : ctx(c), keeps(keeps_product) {}
+    void apply(std::span<const float> r, std::span<float> z) override
+    {
+        ctx.run([&](const auto& q) { copy(q, r.data(), z.data(), std::ssize(r)); });
+    }
+    void update_values(const CsrView<float>&) override {}
+    std::size_t bytes() const override { return 0; }
+    std::string describe() const override { return "a copy"; }
+    bool keeps_product() const override { return keeps; }
+
+    Context ctx;
+    bool keeps;
+};
+
+// The product in float is kept for smoothers that multiply with it; not on levels whose diagonal has zeros, which have
+// none: here all but the first.
+TEST_P(AmgOn, ASmootherKeepsTheProductThatItReads)
+{
+    const Context c = ctx();
+    const auto a = laplacian<float>(7, 6, 5);
+    const auto there = to_device(c, a.view());
+    const auto twice = to_device<float>(c, std::vector<float>(static_cast<std::size_t>(2 * a.rows), 1));
+    const auto bytes_with = [&](const amg::MakeSmoother<float>& make) {
+        auto plan = amg::PlanAccess::make<float>(c, there.view(), {.coarse_rows = 5, .storage = amg::Storage::f16},
+                                                 {a.rows, 2, 2, Layout::row_major, twice.data()}, make);
+        EXPECT_NE(plan.describe().find("zeros on the diagonal"), std::string::npos) << plan.describe();
+        const std::size_t bytes = plan.bytes();
+        plan.update_values(there.view());
+        EXPECT_EQ(plan.bytes(), bytes);
+        return bytes;
+    };
+    const auto copying = [](bool keeps) -> amg::MakeSmoother<float> {
+        return [keeps](const Context& of, const CsrView<float>&, const spmv::Plan<float>&) {
+            return std::make_unique<Copying>(of, keeps);
+        };
+    };
+    const std::size_t product = spmv::Plan<float>::make(c, there.view(), {.checked = false}).bytes();
+    EXPECT_EQ(bytes_with(copying(false)), bytes_with({}));
+    EXPECT_EQ(bytes_with(copying(true)), bytes_with({}) + product);
 }
 
 TEST_P(AmgOn, MatricesOf16BitsGetNewValuesAsANewPlanWould)

@@ -259,6 +259,10 @@ TEST_P(NestedOn, BytesCountTheNest)
     const auto bytes = [&](const std::string& text) { return Plan<double>::make(c, there.view(), with(text)).bytes(); };
     EXPECT_GT(bytes("amg:double+smoother[ic0]"), bytes("amg:double+jacobi") + 8 * a.value.size() / 2);
     EXPECT_GT(bytes("solve[cg,amg:double]"), bytes("amg:double"));
+    const auto of_smoother = [&](const std::string& hierarchy, const std::string& smoother) {
+        return bytes(hierarchy + "+smoother[" + smoother + "]") - bytes(hierarchy + "+jacobi");
+    };
+    EXPECT_EQ(of_smoother("amg:f16", "ic0"), of_smoother("amg:float", "ic0")) << "a product that nobody reads";
 }
 
 TEST_P(NestedOn, FailedAllocationsLeaveNothingBehind)
