@@ -685,8 +685,8 @@ TEST_P(AmgOn, StorageIsToldOfLevelsThatACycleReads)
     EXPECT_TRUE(Plan<float>::make(c, there.view(), o).levels()[0].in_16_bits) << "smoothed alone";
 }
 
-// D A D with D = 2^10 and 2^-10 by turns: rows of P are of very different size, those of R are not. Both are read in the
-// same type.
+// D A D with D = 2^10 and 2^-10 by turns: rows of P are of very different size, those of R are not. Both are read in
+// the same type.
 TEST_P(AmgOn, CyclesOf16BitsAreSymmetricWherePAndRFitDifferently)
 {
     const Context c = ctx();

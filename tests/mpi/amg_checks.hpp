@@ -431,6 +431,16 @@ inline void check_amg_refused(const mpi::Cluster& cluster)
     said({.unknowns_per_node = 7}, "nodes of 7 unknowns do not divide");
     if (cluster.ranks() > 1)
         said({.coarsening = amg::Coarsening::classical}, "classical coarsening is not distributed");
+    for (const auto storage : {amg::Storage::f16, amg::Storage::bf16})
+        said({.storage = storage}, "levels over several ranks are not kept in 16 bits");
+    for (const auto& [text, expected] :
+         {std::pair{"amg:f16", "not kept in 16 bits"}, std::pair{"amg:bf16", "not kept in 16 bits"},
+          std::pair{"amg+smoother[ic0]", "take no nested smoother"}}) {
+        const mpi::SolveOptions options{.preconditioner = solve::parse_preconditioner(text)};
+        const auto a = mpi::DistCsr<double>::scatter(cluster, bad.view());
+        const std::string message = thrown_by([&] { mpi::SolvePlan<double>::make(a, options); });
+        expect(message.find(expected) != std::string::npos, concat("'", expected, "' is not in: ", message));
+    }
     const offset_t last = bad.nonzeros() - 1;  // the diagonal entry of the last row
     bad.value.data()[last] = -4;
     said({}, "row 1599 has a diagonal entry that is not positive");

@@ -177,8 +177,8 @@ TEST_P(NestedOn, FixedStepsPreconditionEveryMethod)
     }
 }
 
-// D A D with D over three decades, where residuals grow on the way: neither how much they do nor the limits of the inner
-// recipe decide what comes back.
+// D A D with D over three decades, where residuals grow on the way: neither how much they do nor the limits of the
+// inner recipe decide what comes back.
 TEST_P(NestedOn, FixedStepsAreALinearOperatorForEveryScale)
 {
     const Context c = ctx();
