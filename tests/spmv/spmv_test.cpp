@@ -528,6 +528,18 @@ TEST(SpmvOnCpu, ASingleCallTakesNoMemory)
     }
 }
 
+TEST(SpmvOnCpu, APlanOfFewNonzerosTakesNoMemoryForItsColumns)
+{
+    auto a = random_matrix<float>(3000, 40, 0.3, Values::integers, 5);
+    for (index_t& j : a.col) j *= 50'000'000;
+    a.cols = max_index;
+    for (const int threads : {1, 2}) {
+        const Context c = Context::cpu(threads);
+        const auto plan = Plan<float>::make(c, a.view());
+        EXPECT_LT(c.memory().peak(Space::host), 4 * sizeof(float) * a.value.size()) << threads;
+    }
+}
+
 TEST(SpmvOnCpu, ChecksColumnsWhileItMultiplies)
 {
     const auto good = random_matrix<double>(3000, 40, 0.3, Values::integers, 5);

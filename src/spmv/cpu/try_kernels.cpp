@@ -39,6 +39,8 @@ constexpr offset_t beyond_caches = far_parts * most_steps;  // the second cache 
 // As a whole: from this on, and up to what the second cache of a core holds. Slices of less are slow on several
 // threads. A clock has to run for a while, so that what is done in less is done several times in a row.
 constexpr offset_t worth_trying_whole = 512, most_of_whole = 4 * worth_trying, least_timed = 4096;
+// A trial has an x of its own: no more columns than this for a row or nonzero.
+constexpr offset_t most_columns = 8;
 constexpr int runs_of_small = 8, runs_of_whole = 3;  // small: less than is tried in parts
 
 // Reads what a product of these rows reads, so that it is in the cache.
@@ -385,7 +387,9 @@ template <class V, class M>
 KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices, bool whole)
 {
     static Trials trials;
-    if (a.rows + a.nonzeros < (whole ? worth_trying_whole : worth_trying) || !may_calibrate()) return {};
+    const offset_t work = a.rows + a.nonzeros;
+    if (work < (whole ? worth_trying_whole : worth_trying) || a.cols > most_columns * work || !may_calibrate())
+        return {};
     const std::uint64_t pattern = fingerprint<V>(a, slices);
     const std::optional<KernelTrial> known = trials.find(pattern);
     return known ? *known : trials.keep(pattern, try_on<V>(q, a, slices, whole));
