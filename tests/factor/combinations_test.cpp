@@ -45,7 +45,7 @@ HostCsr<V> chain(index_t n, const Chain& form, double scale)
         if (!form.holes || i % 11 != 5) add(i, 9 + i % 4);
         if (!form.unsorted && i + 1 < n) add(i + 1, right);
     }
-    return csr_of<V>(n, n, std::move(entries));
+    return csr_of<V>(n, n, entries);
 }
 
 template <class V>

@@ -21,7 +21,7 @@ HostCsr<V> dominant(index_t n, double density, bool symmetric, std::uint64_t see
             else if (unit(hash_of(seed, a, b)) < density)
                 entries.emplace_back(i, j, static_cast<V>(unit(hash_of(seed + 1, a, b)) - 0.7));
         }
-    return csr_of<V>(n, n, std::move(entries));
+    return csr_of<V>(n, n, entries);
 }
 
 // The Laplacian of a grid of nx x ny x nz points with Dirichlet boundaries; y and z couplings times `weak`.

@@ -72,7 +72,7 @@ TEST_P(GraphLimitsOn, RowsOfMoreThan24BitsArePushedInOrder)
     std::vector<std::tuple<index_t, index_t, double>> entries;
     for (const index_t i : row) entries.emplace_back(0, i, 1.0 + i % 5);
     for (const index_t i : row) entries.emplace_back(1, i, 2.0 + i % 3);
-    const HostCsr<double> transposed = csr_of<double>(2, rows, std::move(entries));
+    const HostCsr<double> transposed = csr_of<double>(2, rows, entries);
     std::vector<offset_t> begin(static_cast<std::size_t>(rows) + 1, 0);
     std::vector<index_t> col;
     std::vector<double> value;

@@ -168,7 +168,7 @@ TEST_F(Formats, EveryBufferOfAWriterIsFilledMoreThanTwice)
         for (index_t k = 0; k < 5; ++k)
             entries.emplace_back(i, 200 * k + static_cast<index_t>(below(hash_of(3, i, k), 200)),
                                  unit(hash_of(4, i, k)) - 0.5);
-    const auto a = csr_of<double>(30000, 1000, std::move(entries));
+    const auto a = csr_of<double>(30000, 1000, entries);
     const Context ctx = Context::cpu(1);
     for (const char* name : {"a.mtx", "a.mtx.gz", "a.npz", "a.tulle", "a.petsc"}) {
         SCOPED_TRACE(name);

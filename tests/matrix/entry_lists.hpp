@@ -114,9 +114,12 @@ Entries<V> entries_of(const Context& ctx, const BlockedEll<V>& a)
 template <class V>
 Entries<V> in_order(Entries<V> entries)
 {
-    std::stable_sort(entries.begin(), entries.end(), [](const auto& x, const auto& y) {
-        return std::tie(std::get<0>(x), std::get<1>(x)) < std::tie(std::get<0>(y), std::get<1>(y));
-    });
+    const auto before = [](const auto& x, const auto& y) {
+        const auto row = std::get<0>(x), other = std::get<0>(y);
+        return row < other || (row == other && std::get<1>(x) < std::get<1>(y));
+    };
+    if (!std::is_sorted(entries.begin(), entries.end(), before))
+        std::stable_sort(entries.begin(), entries.end(), before);
     return entries;
 }
 

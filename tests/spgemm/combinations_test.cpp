@@ -87,7 +87,7 @@ HostCsr<V> in_order(const HostCsr<V>& c)
 {
     auto entries = c.entries();
     std::sort(entries.begin(), entries.end());
-    return csr_of<V>(c.rows, c.cols, std::move(entries));
+    return csr_of<V>(c.rows, c.cols, entries);
 }
 
 template <class V>

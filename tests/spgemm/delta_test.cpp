@@ -117,7 +117,7 @@ TEST_P(DeltaOn, RowsThatCollideAreDoneByTheDenseAccumulator)
     a = {{0, 1, 3.0}, {0, 3, 1.0}, {1, 2, 1.0}, {3, 1, -1.0}};
     for (index_t i = 4; i < 40; ++i) a.emplace_back(i, 4 + i % 3, 1.0);
     for (index_t j = 4; j < 7; ++j) b.emplace_back(j, j, 7.0);
-    const auto left = csr_of<double>(40, 8, std::move(a)), right = csr_of<double>(8, meet.back() + 1, std::move(b));
+    const auto left = csr_of<double>(40, 8, a), right = csr_of<double>(8, meet.back() + 1, b);
     EXPECT_TRUE(matches(host_of(c, multiply_so(c, left, right)), oracle_product(left, right)));
 
     const auto da = to_device(c, left.view()), db = to_device(c, right.view());
@@ -142,7 +142,7 @@ TEST_P(DeltaOn, RowsAlikeAreOneGroup)
                 b.emplace_back(i, (k * 97 + i * 13) % 40009, static_cast<double>(k - i));
         }
         std::sort(b.begin(), b.end());
-        const auto left = csr_of<double>(3, 3, std::move(a)), right = csr_of<double>(3, 40009, std::move(b));
+        const auto left = csr_of<double>(3, 3, a), right = csr_of<double>(3, 40009, b);
         SCOPED_TRACE(width);
         const auto da = to_device(c, left.view()), db = to_device(c, right.view());
         const auto plan = Plan<double>::make(c, da.view(), db.view(), {.force = Policy{Method::deltasparse, false}});
@@ -184,7 +184,7 @@ TEST_P(DeltaOn, RowsWithoutProductsAreCountedAmongDenseOnes)
     std::vector<std::tuple<index_t, index_t, double>> entries{{0, 1, 1.0}, {1, 1, 7.0}};
     for (index_t j = 2; j < 70; j += 3) entries.emplace_back(1, j, 0.5 * j);
     const auto left = csr_of<double>(6, 4, {{1, 0, 2.0}, {1, 1, 1.0}, {3, 3, 5.0}, {4, 1, -1.0}}),
-               right = csr_of<double>(4, 70, std::move(entries));
+               right = csr_of<double>(4, 70, entries);
     const auto a = to_device(c, left.view()), b = to_device(c, right.view());
     const Policy policy{Method::deltasparse, false, {.grouping = Grouping::plain, .dense_share = 0}};
     const auto plan = Plan<double>::make(c, a.view(), b.view(), {.force = policy});

@@ -38,7 +38,7 @@ HostCsr<V> transposed(const HostCsr<V>& a)
 {
     std::vector<std::tuple<index_t, index_t, V>> entries;
     for (const auto& [i, j, v] : a.entries()) entries.emplace_back(j, i, v);
-    return csr_of<V>(a.cols, a.rows, std::move(entries));
+    return csr_of<V>(a.cols, a.rows, entries);
 }
 
 template <class V>

@@ -32,7 +32,7 @@ HostCsr<V> repeated(const HostCsr<V>& a, index_t times, Values values)
     std::sort(entries.begin(), entries.end(), [](const auto& x, const auto& y) {
         return std::pair(std::get<0>(x), std::get<1>(x)) < std::pair(std::get<0>(y), std::get<1>(y));
     });
-    return csr_of<V>(a.rows * times, a.cols * times, std::move(entries));
+    return csr_of<V>(a.rows * times, a.cols * times, entries);
 }
 
 // A row of A with `length` nonzeros meets rows of B with `width` columns `stride` apart, which overlap by all but
@@ -46,8 +46,7 @@ Pair<V> long_row(const std::string& name, index_t length, index_t width, index_t
         for (index_t w = 0; w < width; ++w) b.emplace_back(k, (k * fresh + w) * stride, test_value<V>(values, 6, k, w));
     }
     a.emplace_back(2, 0, V(1));
-    return {name, csr_of<V>(4, length, std::move(a)),
-            csr_of<V>(length, (length * fresh + width) * stride + 1, std::move(b))};
+    return {name, csr_of<V>(4, length, a), csr_of<V>(length, (length * fresh + width) * stride + 1, b)};
 }
 
 // Rows of A with one to `most` nonzeros each; rows of B of all lengths up to `longest`, most of them short, some at the
@@ -74,7 +73,7 @@ Pair<V> lists_of_all_lengths(index_t rows, index_t most, index_t longest, index_
                                         below(hash_of(45, i), static_cast<std::uint64_t>(cols - length * step + 1)));
         for (index_t w = 0; w < length; ++w) b.emplace_back(i, first + w * step, test_value<V>(values, 46, i, w));
     }
-    return {"", csr_of<V>(rows, rows, std::move(a)), csr_of<V>(rows, cols, std::move(b))};
+    return {"", csr_of<V>(rows, rows, a), csr_of<V>(rows, cols, b)};
 }
 
 // Rows of C from four lists of 16 entries: a warp has no room for 32 of them at once.

@@ -200,7 +200,7 @@ TEST_P(SpgemmRefill, KnowsNarrowAndWidePlaces)
         a.emplace_back(3, 4, -1.0f);
         b.insert(b.end(),
                  {{2, 4, 1.0f}, {2, 7, 1.0f}, {2, 2 * width - 1, 1.0f}, {3, 7, 1.0f}, {3, 9, 1.0f}, {4, 11, 2.0f}});
-        const Pair<float> pair{"", csr_of<float>(5, 5, std::move(a)), csr_of<float>(5, 2 * width, std::move(b))};
+        const Pair<float> pair{"", csr_of<float>(5, 5, a), csr_of<float>(5, 2 * width, b)};
         Options options{.refill = NumericReuse::keep_places};
         if (c.backend() == Backend::cuda)
             options.force = Policy{.use_runs = false, .merge_lists = 0};  // rows merged from lists keep no places
@@ -248,8 +248,7 @@ TEST_P(SpgemmRefill, SumsOfListedProductsGoFromWarpToWarp)
             if (k < 40) b.emplace_back(k, 3 + k, -1.0 - k);
         }
         b.emplace_back(0, 0, 3.0);
-        check_refills(c,
-                      Pair<double>{"", csr_of<double>(4, inner, std::move(a)), csr_of<double>(inner, 50, std::move(b))},
+        check_refills(c, Pair<double>{"", csr_of<double>(4, inner, a), csr_of<double>(inner, 50, b)},
                       {.refill = NumericReuse::keep_products});
     }
 }

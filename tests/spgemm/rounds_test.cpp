@@ -50,7 +50,7 @@ HostCsr<V> spread(index_t rows, index_t cols, index_t each, std::uint64_t seed)
                                  k * part +
                                      static_cast<index_t>(below(hash_of(seed, i, k), static_cast<std::uint64_t>(part))),
                                  test_value<V>(Values::integers, seed, i, k));
-    return csr_of<V>(rows, cols, std::move(entries));
+    return csr_of<V>(rows, cols, entries);
 }
 
 template <class V>

@@ -206,7 +206,7 @@ TEST_P(SpmvKernelsOn, SlicesKeepColumnsInEveryForm)
         else if (i != 170)
             for (index_t k = 0; k < i - 159; ++k) put(3 * k + i % 5);
     }
-    const auto a = csr_of<double>(200, n, std::move(entries));
+    const auto a = csr_of<double>(200, n, entries);
     for (const int lanes : lanes_of_slices())
         for (const bool sort : {false, true}) expect_exact(ctx(), a, {Kernel::sell, lanes, false, false, sort});
 }

@@ -35,7 +35,7 @@ HostCsr<V> doubling_blocks(double coupling)
         if (i >= block && i % block < 3) entries.emplace_back(i, i - block, static_cast<V>(near_one(2)));
         if (i >= 100) entries.emplace_back(i, i - 100, static_cast<V>(0.3 * near_one(3)));
     }
-    return csr_of<V>(rows, rows, std::move(entries));
+    return csr_of<V>(rows, rows, entries);
 }
 
 template <class V>

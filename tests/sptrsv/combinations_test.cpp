@@ -38,7 +38,7 @@ HostCsr<V> general_matrix(std::uint64_t seed)
                 entries.emplace_back(i, j, static_cast<V>((2 + unit(hash_of(seed, i))) * (i % 2 == 0 ? 1 : -1)));
             else if (near || far) entries.emplace_back(i, j, static_cast<V>((unit(hash_of(seed, i, j)) - 0.5) / 4));
         }
-    return csr_of<V>(side, side, std::move(entries));
+    return csr_of<V>(side, side, entries);
 }
 
 struct TriangleForm {
@@ -69,7 +69,7 @@ HostCsr<V> part_of(const HostCsr<V>& a, Keep&& keep)
     std::vector<std::tuple<index_t, index_t, V>> entries;
     for (const auto& [i, j, v] : a.entries())
         if (keep(i, j)) entries.emplace_back(i, j, v);
-    return csr_of<V>(a.rows, a.cols, std::move(entries));
+    return csr_of<V>(a.rows, a.cols, entries);
 }
 
 // What is handed to the plan.
@@ -91,7 +91,7 @@ HostCsr<V> system_of(const HostCsr<V>& a, const TriangleForm& f)
         entries.emplace_back(up ? side - 1 - row : row, up ? side - 1 - col : col, i == j && f.unit ? V(1) : v);
     }
     std::sort(entries.begin(), entries.end());
-    return csr_of<V>(side, side, std::move(entries));
+    return csr_of<V>(side, side, entries);
 }
 
 // Right-hand sides: how many, where b and x stand. `in_place`: x is b.

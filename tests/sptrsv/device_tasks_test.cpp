@@ -173,7 +173,7 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHost)
                 for (index_t j = 0; j < 130; ++j)
                     if (i == j || unit(hash_of(7, i, j)) < 0.08 || (i % 60 == 59 && j % 2 == 0))
                         entries.emplace_back(i, j, 1.0);
-            const auto general = csr_of<double>(130, 130, std::move(entries));
+            const auto general = csr_of<double>(130, 130, entries);
             for (const bool upper : {false, true})
                 ASSERT_NO_FATAL_FAILURE(check(q, general, upper, false, upper ? "upper part" : "lower part"));
         }
@@ -245,7 +245,7 @@ TEST_P(SptrsvDeviceTasksOn, AreThoseOfTheHostWhereTheyAreMany)
         if (i > 0 && i % 7 == 0) entries.emplace_back(i, i - 1, 1.0);
         entries.emplace_back(i, i, 1.0);
     }
-    const auto a = csr_of<double>(2100, 2100, std::move(entries));
+    const auto a = csr_of<double>(2100, 2100, entries);
     c.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
             const Triangle t = triangle_of(a);
@@ -338,7 +338,7 @@ TEST_P(SptrsvDeviceTasksOn, ASurveyHasMoreRowsThanThreads)
             for (index_t j = rows - 9; j < i; ++j) entries.emplace_back(i, j, 1.0);
         entries.emplace_back(i, i, 1.0);
     }
-    const auto a = csr_of<double>(rows, rows, std::move(entries));
+    const auto a = csr_of<double>(rows, rows, entries);
     c.run([&](const auto& q) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(q)>, CudaQueue>) {
             const Buffer<offset_t> begin = to_queue(q, a.row_begin.data(), offset_t{rows} + 1);
@@ -415,7 +415,7 @@ TEST_P(SptrsvDeviceTasksOn, LevelsAndFeaturesAreThoseOfTheHost)
             if (i != j && (i + j) % 3 != 0) entries.emplace_back(j, i, v);
         }
         std::sort(entries.begin(), entries.end());
-        const auto both = csr_of<double>(a.rows, a.rows, std::move(entries));
+        const auto both = csr_of<double>(a.rows, a.rows, entries);
         for (const bool upper : {false, true}) {
             SCOPED_TRACE(name + (upper ? ", upper" : ", lower"));
             const Triangle t = make_triangle(host_queue, {.rows = a.rows,
@@ -522,7 +522,7 @@ TEST_P(SptrsvDeviceTasksOn, WideLevelsGiveTheSamePlan)
         for (index_t k = 0; i >= 50 && k < 40; ++k) entries.emplace_back(i, k, 0.01);
         entries.emplace_back(i, i, 1.0);
     }
-    const auto a = csr_of<double>(2500, 2500, std::move(entries));
+    const auto a = csr_of<double>(2500, 2500, entries);
     ASSERT_GE(most_levels_on_device(2500, std::ssize(a.col) - 2500), 2);
     const auto there = to_device(c, a.view());
     const auto host = Plan<double>::make(c, there.view(), {.analysis = Analysis::host}),

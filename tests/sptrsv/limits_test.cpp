@@ -163,7 +163,7 @@ TEST_P(SptrsvLimitsOn, NodesOfTheCpuHaveUpTo4096Rows)
         if (i > 0) entries.emplace_back(i, i - 1, -1.0);
         entries.emplace_back(i, i, 1.0);
     }
-    const auto chain = csr_of<double>(9000, 9000, std::move(entries));
+    const auto chain = csr_of<double>(9000, 9000, entries);
     for (const Merge merge : {Merge::critical, Merge::fixed})
         for (const int rows : {255, 256, 257, 4095, 4096}) {
             const auto plan = Plan<double>::make(

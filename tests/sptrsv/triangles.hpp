@@ -57,7 +57,7 @@ HostCsr<V> triangle_where(index_t n, std::uint64_t seed, Keep&& keep)
         for (const index_t j : cols)
             entries.emplace_back(i, j, triangle_value<V>(seed, i, j, static_cast<index_t>(cols.size())));
     }
-    return csr_of<V>(n, n, std::move(entries));
+    return csr_of<V>(n, n, entries);
 }
 
 template <class V>
@@ -101,7 +101,7 @@ HostCsr<V> turned(const HostCsr<V>& a)
     std::vector<std::tuple<index_t, index_t, V>> entries;
     for (const auto& [i, j, v] : a.entries()) entries.emplace_back(a.rows - 1 - i, a.rows - 1 - j, v);
     std::sort(entries.begin(), entries.end());
-    return csr_of<V>(a.rows, a.cols, std::move(entries));
+    return csr_of<V>(a.rows, a.cols, entries);
 }
 
 template <class V>
@@ -110,7 +110,7 @@ HostCsr<V> transposed_of(const HostCsr<V>& a)
     std::vector<std::tuple<index_t, index_t, V>> entries;
     for (const auto& [i, j, v] : a.entries()) entries.emplace_back(j, i, v);
     std::sort(entries.begin(), entries.end());
-    return csr_of<V>(a.rows, a.cols, std::move(entries));
+    return csr_of<V>(a.rows, a.cols, entries);
 }
 
 template <class V>

@@ -58,7 +58,7 @@ HostCsr<V> matrix_where(index_t rows, index_t cols, Values values, std::uint64_t
     for (index_t i = 0; i < rows; ++i)
         for (index_t j = 0; j < cols; ++j)
             if (keep(i, j)) entries.emplace_back(i, j, test_value<V>(values, seed, i, j));
-    return csr_of<V>(rows, cols, std::move(entries));
+    return csr_of<V>(rows, cols, entries);
 }
 
 template <class V>
@@ -82,7 +82,7 @@ HostCsr<V> shuffled_with_duplicates(const HostCsr<V>& a, std::uint64_t seed)
         return hash_of(seed, std::get<0>(x), std::get<1>(x), static_cast<std::int64_t>(std::get<2>(x) * V(64))) <
                hash_of(seed, std::get<0>(y), std::get<1>(y), static_cast<std::int64_t>(std::get<2>(y) * V(64)));
     });
-    return csr_of<V>(a.rows, a.cols, std::move(entries));
+    return csr_of<V>(a.rows, a.cols, entries);
 }
 
 // A simulated GPU is slow, and so is a real one under compute-sanitizer: there (or with TULLE_BATTERY=sample), each run
@@ -183,7 +183,7 @@ HostCsr<V> matrix_of_columns(index_t rows, index_t cols, std::uint64_t seed, Col
             const V v = test_value<V>(Values::integers, seed, i, j);
             entries.emplace_back(i, j, v == V(0) ? V(5) : v);
         }
-    return csr_of<V>(rows, cols, std::move(entries));
+    return csr_of<V>(rows, cols, entries);
 }
 
 // Dimensions and distances at the ends of 8 and 16 bits: limit - 1, limit, limit + 1. Rows reach from the first to the

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -52,27 +52,26 @@ auto view_of(const Owner& temporary)
 
 // From {row, col, value} triples in any order; kept in the order given inside each row.
 template <class V>
-HostCsr<V> csr_of(index_t rows, index_t cols, std::vector<std::tuple<index_t, index_t, V>> entries)
+HostCsr<V> csr_of(index_t rows, index_t cols, const std::vector<std::tuple<index_t, index_t, V>>& entries)
 {
     HostCsr<V> a{.rows = rows,
                  .cols = cols,
                  .row_begin = std::vector<offset_t>(static_cast<std::size_t>(rows) + 1, 0),
-                 .col = {},
-                 .value = {}};
-    std::stable_sort(entries.begin(), entries.end(),
-                     [](const auto& x, const auto& y) { return std::get<0>(x) < std::get<0>(y); });
-    index_t row = -1, last = -1;
-    for (const auto& [i, j, v] : entries) {
-        if (i == row && j <= last) a.sorted = false;
-        row = i;
-        last = j;
-        ++a.row_begin[static_cast<std::size_t>(i) + 1];
-        a.col.push_back(j);
-        a.value.push_back(v);
-    }
+                 .col = std::vector<index_t>(entries.size()),
+                 .value = std::vector<V>(entries.size())};
+    for (const auto& [i, j, v] : entries) ++a.row_begin[static_cast<std::size_t>(i) + 1];
     for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) a.row_begin[i + 1] += a.row_begin[i];
-    std::map<std::pair<index_t, index_t>, int> seen;
-    for (const auto& [i, j, v] : entries) a.unique = a.unique && ++seen[{i, j}] == 1;
+    std::vector<offset_t> next = a.row_begin;
+    for (const auto& [i, j, v] : entries) {
+        const offset_t k = next[static_cast<std::size_t>(i)]++;
+        a.col[static_cast<std::size_t>(k)] = j;
+        a.value[static_cast<std::size_t>(k)] = v;
+        if (k > a.row_begin[static_cast<std::size_t>(i)] && j <= a.col[static_cast<std::size_t>(k) - 1])
+            a.sorted = false;
+    }
+    if (a.sorted) return a;
+    std::set<std::pair<index_t, index_t>> seen;
+    for (const auto& [i, j, v] : entries) a.unique = seen.emplace(i, j).second && a.unique;
     return a;
 }
 
