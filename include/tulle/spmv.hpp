@@ -69,8 +69,8 @@ enum class Kernel {
 /// The decision for a matrix: kernel and parameters.
 struct Policy {
     Kernel kernel = Kernel::rows;  ///< the kernel
-    /// Rows, groups: lanes of a GPU warp that share a row (1, 2, 4, 8, 16, 32); on a CPU independent sums (1, 2, 4; 8:
-    /// vector instructions). Sell: 32, on a CPU 1 or 8. Split: 32, on a CPU 2 or 8.
+    /// Rows, groups: lanes of a GPU warp that share a row (1, 2, 4, 8, 16, 32); on a CPU independent sums (1, 2, 4:
+    /// vectors of AVX2 where it is there; 8: of AVX-512). Sell: 32, on a CPU 1, 4 or 8. Split: 32, on a CPU 2 or 8.
     int lanes = 32;
     bool copy = false;    ///< keep op(A) as CSR in the plan, for matrices stored in another way
     bool narrow = false;  ///< rows: the plan keeps columns of 16 bits

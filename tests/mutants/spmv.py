@@ -64,7 +64,9 @@ MUTANTS = [
     kernel("survey: columns of the matrix's width pass", "src/spmv/cuda/survey.cu", "wrong += c < 0 || c >= a.cols;", "wrong += c < 0 || c > a.cols;", "FindsWhatIsWrong*"),
     mutant("16 bits: rows that are further apart pass", "src/spmv/half.cpp", "spread = 18;", "spread = 19;", filter="*HalfOn.RowsOfVery*/cpu1", seeds=[1]),
     mutant("16 bits: products are not multiplied by the power", "src/spmv/half.cpp", "v{alpha * power_, x", "v{alpha, x", filter="*HalfOn.PlansAreExact*/c*"),
-    mutant("16 bits: numbers without their sign where vectors are short", "src/spmv/cpu/multiply_sell.cpp", "_mm256_castsi256_ps(_mm256_or_si256(sign, special))", "_mm256_castsi256_ps(special)", filter="*HalfOn.EveryKernel*/cpu*", needs=["avx2"]),
+    mutant("AVX2: the last entry of a row", "src/spmv/cpu/avx2.hpp", "for (; k < end; ++k) rest", "for (; k + 1 < end; ++k) rest", filter="*SpmvOn.IsExactOnIntegers/cpu*", needs=["avx2"]),
+    mutant("AVX2: the second of two columns", "src/spmv/cpu/avx2.hpp", "return {both & 0xFFFFFFFF, both >> 32};", "return {both & 0xFFFFFFFF, both & 0xFFFFFFFF};", filter="*SpmvOn.IsExactOnIntegers/cpu*", needs=["avx2"]),
+    mutant("16 bits: numbers without their sign where vectors are short", "src/spmv/cpu/avx2.hpp", "_mm256_castsi256_ps(_mm256_or_si256(sign, special))", "_mm256_castsi256_ps(special)", filter="*HalfOn.EveryKernel*/cpu*", needs=["avx2"]),
     mutant("16 bits: slices keep old values", "src/spmv/half.cpp", "        else fill_sell(q, a_, work_.sell);\n", "", filter="*HalfOn.PlansAreExact*/c*"),
     kernel("survey: repeated columns pass", "src/spmv/cuda/survey.cu", "strict ? col[k] <= col[k - 1] : col[k] < col[k - 1]", "col[k] < col[k - 1]", "FindsWhatIsWrong*"),
 ]

@@ -1,12 +1,13 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of rows with x, in plain C++ and with the gathers of AVX-512. The library is compiled for any x86-64; the
-// machine is asked when running.
+// Products of rows with x, in plain C++, with AVX2 and with the gathers of AVX-512. The library is compiled for any
+// x86-64; the machine is asked when running.
 #include "spmv/cpu/merge_interval.hpp"
 
 #include <cmath>
 #include <type_traits>
 
+#include "spmv/cpu/avx2.hpp"
 #include "spmv/cpu/row_dot.hpp"
 #include "spmv/cpu/scaling.hpp"
 
@@ -85,6 +86,28 @@ bool ask_for_gathers()
 
 // As multiply_with, which cannot call what it is not itself compiled for.
 template <bool Beta, class V, class M, class Offset, class C>
+TULLE_AVX2 V avx2_with(const CsrView<M>& a, const Pattern<Offset, C> pattern, const prim::MergePoint& from,
+                       const prim::MergePoint& to, const Vectors<V>& v)
+{
+    const Offset* const row_begin = pattern.row_begin;
+    const M* const value = a.value;
+    const C* const col = pattern.col;
+    const V* const x = v.x;
+    V* const y = v.y;
+    const V alpha = v.alpha, beta = v.beta;
+    offset_t k = from.nonzero;
+    for (offset_t i = from.row; i < to.row; ++i) {
+        const offset_t end = row_begin[i + 1];
+        const V sum = dot_avx2(value, col, k, end, pattern.x_of(i, x));
+        if constexpr (Beta) y[i] = std::fma(beta, y[i], alpha * sum);
+        else y[i] = alpha * sum;
+        k = end;
+    }
+    return k < to.nonzero ? dot_avx2(value, col, k, to.nonzero, pattern.x_of(to.row, x)) : V(0);
+}
+
+// … nor here.
+template <bool Beta, class V, class M, class Offset, class C>
 TULLE_GATHERS V vectors_with(const CsrView<M>& a, const Pattern<Offset, C> pattern, const prim::MergePoint& from,
                              const prim::MergePoint& to, const Vectors<V>& v)
 {
@@ -107,6 +130,13 @@ TULLE_GATHERS V vectors_with(const CsrView<M>& a, const Pattern<Offset, C> patte
 }
 
 template <class V, class M, class Offset, class C>
+V multiply_avx2(const CsrView<M>& a, const Pattern<Offset, C>& pattern, const prim::MergePoint& from,
+                const prim::MergePoint& to, const Vectors<V>& v)
+{
+    return v.beta == V(0) ? avx2_with<false>(a, pattern, from, to, v) : avx2_with<true>(a, pattern, from, to, v);
+}
+
+template <class V, class M, class Offset, class C>
 V multiply_vectors(const CsrView<M>& a, const Pattern<Offset, C>& pattern, const prim::MergePoint& from,
                    const prim::MergePoint& to, const Vectors<V>& v)
 {
@@ -116,6 +146,13 @@ V multiply_vectors(const CsrView<M>& a, const Pattern<Offset, C>& pattern, const
 #else
 
 bool ask_for_gathers() { return false; }
+
+template <class V, class M, class Offset, class C>
+V multiply_avx2(const CsrView<M>& a, const Pattern<Offset, C>& pattern, const prim::MergePoint& from,
+                const prim::MergePoint& to, const Vectors<V>& v)
+{
+    return multiply_plain(a, pattern, from, to, 4, v);
+}
 
 template <class V, class M, class Offset, class C>
 V multiply_vectors(const CsrView<M>& a, const Pattern<Offset, C>& pattern, const prim::MergePoint& from,
@@ -131,7 +168,9 @@ V multiply_pattern(const CsrView<M>& a, const Pattern<Offset, C>& pattern, const
                    const prim::MergePoint& to, int sums, const Vectors<V>& v)
 {
     if (sums == 8 && has_gathers()) return multiply_vectors(a, pattern, from, to, v);
-    return multiply_plain(a, pattern, from, to, sums == 8 ? (a.nonzeros >= long_row * a.rows ? 4 : 1) : sums, v);
+    if (sums == 8) sums = a.nonzeros >= long_row * a.rows ? 4 : 1;
+    if (sums == 4 && has_avx2()) return multiply_avx2(a, pattern, from, to, v);
+    return multiply_plain(a, pattern, from, to, sums, v);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "prim/cpu/pieces.hpp"
+#include "spmv/cpu/avx2.hpp"
 #include "spmv/sell.hpp"
 
 #if defined(__x86_64__)
@@ -80,57 +81,6 @@ void sum_plain(const SliceView<V, M>& s, V* to)
 
 // ---- AVX2: half the lanes of a vector, entries of x one by one ----
 
-#define TULLE_AVX2 [[gnu::target("avx2,fma")]]
-
-TULLE_AVX2 inline __m256d load_avx2(const double* p, double) { return _mm256_loadu_pd(p); }
-TULLE_AVX2 inline __m256d load_avx2(const float* p, double) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
-TULLE_AVX2 inline __m256 load_avx2(const float* p, float) { return _mm256_loadu_ps(p); }
-TULLE_AVX2 inline __m256i load_bits(const void* p)
-{
-    return _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
-}
-// Without F16C, which AVX2 does not promise: the exponent of a float is 112 above that of the same bits in binary16;
-// infinity and NaN have the highest one.
-TULLE_AVX2 inline __m256 load_avx2(const Float16* p, float)
-{
-    const __m256i bits = load_bits(p), size = _mm256_and_si256(bits, _mm256_set1_epi32(0x7fff));
-    const __m256i sign = _mm256_slli_epi32(_mm256_xor_si256(bits, size), 16);
-    const __m256 number = _mm256_mul_ps(_mm256_castsi256_ps(_mm256_slli_epi32(size, 13)), _mm256_set1_ps(0x1p112f));
-    const __m256i special =
-        _mm256_and_si256(_mm256_cmpgt_epi32(size, _mm256_set1_epi32(0x7bff)), _mm256_set1_epi32(0x7f800000));
-    return _mm256_or_ps(number, _mm256_castsi256_ps(_mm256_or_si256(sign, special)));
-}
-TULLE_AVX2 inline __m256 load_avx2(const Bfloat16* p, float)
-{
-    return _mm256_castsi256_ps(_mm256_slli_epi32(load_bits(p), 16));
-}
-
-template <class T>
-TULLE_AVX2 inline __m128 four_of(const T* distance, const float* x)
-{
-    __m128 v = _mm_load_ss(x + distance[0]);
-    v = _mm_insert_ps(v, _mm_load_ss(x + distance[1]), 0x10);
-    v = _mm_insert_ps(v, _mm_load_ss(x + distance[2]), 0x20);
-    return _mm_insert_ps(v, _mm_load_ss(x + distance[3]), 0x30);
-}
-
-// Entries of x at the distances of some lanes; no distances: x in one piece.
-template <class T>
-TULLE_AVX2 inline __m256d pick_avx2(const T* distance, const double* x)
-{
-    if constexpr (std::is_same_v<T, void>) return _mm256_loadu_pd(x);
-    else
-        return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadh_pd(_mm_load_sd(x + distance[0]), x + distance[1])),
-                                    _mm_loadh_pd(_mm_load_sd(x + distance[2]), x + distance[3]), 1);
-}
-
-template <class T>
-TULLE_AVX2 inline __m256 pick_avx2(const T* distance, const float* x)
-{
-    if constexpr (std::is_same_v<T, void>) return _mm256_loadu_ps(x);
-    else return _mm256_insertf128_ps(_mm256_castps128_ps256(four_of(distance, x)), four_of(distance + 4, x), 1);
-}
-
 // Zero instead of what belongs to a row that has no k-th entry: x may hold anything there.
 TULLE_AVX2 inline __m256d keep_longer(__m256d x, const std::int32_t* length, std::int32_t k)
 {
@@ -146,8 +96,6 @@ TULLE_AVX2 inline __m256 keep_longer(__m256 x, const std::int32_t* length, std::
     return _mm256_and_ps(x, _mm256_castsi256_ps(longer));
 }
 
-TULLE_AVX2 inline __m256d add_product(__m256d a, __m256d x, __m256d sum) { return _mm256_fmadd_pd(a, x, sum); }
-TULLE_AVX2 inline __m256 add_product(__m256 a, __m256 x, __m256 sum) { return _mm256_fmadd_ps(a, x, sum); }
 TULLE_AVX2 inline void store_avx2(double* to, __m256d v) { _mm256_storeu_pd(to, v); }
 TULLE_AVX2 inline void store_avx2(float* to, __m256 v) { _mm256_storeu_ps(to, v); }
 

@@ -1,19 +1,17 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// The product of one row with x, in plain C++ and with the gathers of AVX-512. There the end of a row is a mask, not a
-// loop of its own: what costs time in short rows is a branch that nobody can foresee.
+// The product of one row with x, in plain C++, with AVX2 and entries of x loaded one by one, and with the gathers of
+// AVX-512. There the end of a row is a mask, not a loop of its own: what costs time in short rows is a branch that
+// nobody can foresee.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
+#include "spmv/cpu/avx2.hpp"
 #include "tulle/float16.hpp"
 #include "tulle/types.hpp"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace tulle::inline TULLE_ABI::spmv {
 
@@ -83,19 +81,6 @@ TULLE_GATHERS_INLINE __m512i load16(__mmask16 m, const std::uint16_t* p)
     return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, p));
 }
 
-TULLE_GATHERS_INLINE double add_up(__m256d s)
-{
-    const __m128d half = _mm_add_pd(_mm256_castpd256_pd128(s), _mm256_extractf128_pd(s, 1));
-    return _mm_cvtsd_f64(_mm_add_sd(half, _mm_unpackhi_pd(half, half)));
-}
-
-TULLE_GATHERS_INLINE float add_up(__m256 s)
-{
-    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1));
-    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
-}
-
 // What is done with columns before x is read there: nothing.
 struct Unchecked {
     TULLE_GATHERS_INLINE void begin_row() {}
@@ -113,7 +98,7 @@ TULLE_GATHERS_INLINE double vector_dot(const M* value, const C* col, offset_t le
     if (length <= 4) {
         const auto m = static_cast<__mmask8>(_bzhi_u32(0xF, static_cast<unsigned>(length)));
         const __m128i c = check.pass(m, load4(m, col));
-        return add_up(_mm256_mul_pd(load4(m, value), _mm256_mmask_i32gather_pd(_mm256_setzero_pd(), m, c, x, 8)));
+        return add_lanes(_mm256_mul_pd(load4(m, value), _mm256_mmask_i32gather_pd(_mm256_setzero_pd(), m, c, x, 8)));
     }
     __m512d sum = _mm512_setzero_pd();
     offset_t k = 0;
@@ -132,7 +117,7 @@ TULLE_GATHERS_INLINE float vector_dot(const M* value, const C* col, offset_t len
     if (length <= 8) {
         const auto m = static_cast<__mmask8>(_bzhi_u32(0xFF, static_cast<unsigned>(length)));
         const __m256i c = check.pass(m, load8(m, col));
-        return add_up(_mm256_mul_ps(load8(m, value), _mm256_mmask_i32gather_ps(_mm256_setzero_ps(), m, c, x, 4)));
+        return add_lanes(_mm256_mul_ps(load8(m, value), _mm256_mmask_i32gather_ps(_mm256_setzero_ps(), m, c, x, 4)));
     }
     __m512 sum = _mm512_setzero_ps();
     offset_t k = 0;
