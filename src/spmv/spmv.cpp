@@ -586,6 +586,7 @@ std::string Plan<V, M>::describe() const
                   threads_text(s.trial, s.limits.threads), "\n  keeps:  ", human_bytes(bytes()), " beside the matrix",
                   matrix::widened_text(s.wide.bytes()),
                   s.work.sell.exact.empty() ? "" : "; values in float, which all of them are",
+                  s.work.sell.lanes.empty() ? "" : "; slices by diagonals",
                   "\n  also possible: ", others.empty() ? "nothing else" : others);
 }
 

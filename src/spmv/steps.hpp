@@ -98,10 +98,11 @@ struct Groups {
     std::size_t bytes() const { return group.bytes(); }
 };
 
-// Slices of 32 rows, one lane each; the k-th entries of the rows of a slice are a column of it.
+// Slices of 32 rows, one lane each; the k-th entries of the rows of a slice are a column of it. On a CPU a column may
+// be a diagonal of the slice instead, which some of its rows do not have.
 struct alignas(8) SellColumn {
     index_t base;      // smallest matrix column in it, or of lane 0 where the lanes follow each other
-    std::uint32_t at;  // where its distances begin, in units of 32 bytes, * 4 + kind
+    std::uint32_t at;  // where its distances begin, in units of 32 bytes, or 1 + where its lanes are told, * 4 + kind
 };
 enum class SellKind : std::uint32_t {
     follow,
@@ -119,11 +120,12 @@ struct Sell {
     Buffer<float> exact;          // the same on a GPU instead, where all values are floats, until there are new ones
     Buffer<index_t> row;          // of every lane, where rows were sorted by length; -1: none
     Buffer<std::int32_t> length;  // of every lane; only on a CPU, where a slice has rows of different lengths
+    Buffer<std::uint32_t> lanes;  // those with an entry, a bit each, of columns that are diagonals
 
     std::size_t bytes() const
     {
         return slice_begin.bytes() + column.bytes() + distance.bytes() + value.bytes() + exact.bytes() + row.bytes() +
-               length.bytes();
+               length.bytes() + lanes.bytes();
     }
 };
 

@@ -70,6 +70,21 @@ TEST_P(SpmvEndsOn, RowsAroundEveryBatch)
             }
 }
 
+// Slices whose columns are diagonals read x in pieces of 32.
+TEST_P(SpmvEndsOn, DiagonalsAtTheEndsOfX)
+{
+    const auto c = ctx();
+    for (const index_t n : {index_t{31}, index_t{32}, index_t{33}, index_t{63}, index_t{64}, index_t{65}, index_t{100}})
+        for (const Edge edge : {Edge::end, Edge::begin}) {
+            if (edge == Edge::begin && c.backend() == Backend::cuda) continue;
+            const auto a = matrix_where<double>(n, n, Values::integers, 5, [](index_t i, index_t j) {
+                return std::abs(i - j) <= 1 && (i + j) % 19 != 5;
+            });
+            const ExactCsr<double> there(c, a, edge, false);
+            check_ends<double>(c, a, there.view(), "three diagonals of " + std::to_string(n), edge, 1);
+        }
+}
+
 TULLE_ON_BACKENDS(SpmvEndsOn);
 
 }  // namespace

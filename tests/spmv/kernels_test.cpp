@@ -211,6 +211,83 @@ TEST_P(SpmvKernelsOn, SlicesKeepColumnsInEveryForm)
         for (const bool sort : {false, true}) expect_exact(ctx(), a, {Kernel::sell, lanes, false, false, sort});
 }
 
+// Five diagonals as of a grid of 40 points a line: the neighbours of its ends are missing, and a few entries elsewhere.
+template <class V>
+HostCsr<V> grid_with_holes(index_t n)
+{
+    const auto is_neighbour = [](index_t i, index_t j) {
+        const index_t distance = std::abs(i - j);
+        return distance == 0 || distance == 40 || (distance == 1 && std::max(i, j) % 40 != 0);
+    };
+    return matrix_where<V>(n, n, Values::integers, 8,
+                           [&](index_t i, index_t j) { return is_neighbour(i, j) && (i * 31 + j) % 23 != 0; });
+}
+
+// On a CPU their slices are kept by diagonals. Rows in no order are not.
+TEST_P(SpmvKernelsOn, SlicesByDiagonals)
+{
+    const auto a = grid_with_holes<double>(1000);
+    const auto f = grid_with_holes<float>(1000);
+    for (const int lanes : lanes_of_slices()) {
+        expect_exact(ctx(), a, {Kernel::sell, lanes, false});
+        expect_exact(ctx(), f, {Kernel::sell, lanes, false});
+    }
+    auto turned = a;
+    for (std::size_t i = 0; i + 1 < turned.row_begin.size(); ++i) {
+        std::reverse(turned.col.begin() + turned.row_begin[i], turned.col.begin() + turned.row_begin[i + 1]);
+        std::reverse(turned.value.begin() + turned.row_begin[i], turned.value.begin() + turned.row_begin[i + 1]);
+    }
+    turned.sorted = false;
+    for (const int lanes : lanes_of_slices()) expect_exact(ctx(), turned, {Kernel::sell, lanes, false});
+    const auto diagonals = [](const HostCsr<double>& m) {
+        return make_sell(CpuQueue(1), m.view(), false, 0).lanes.size();
+    };
+    EXPECT_GT(diagonals(a), 0);
+    EXPECT_EQ(diagonals(turned), 0);
+}
+
+TEST_P(SpmvKernelsOn, SlicesByDiagonalsReadNothingInTheirHoles)
+{
+    const auto c = ctx();
+    const auto a = grid_with_holes<double>(1000);
+    const auto there = to_device(c, a.view());
+    std::vector<double> x(1000, 1.0);
+    for (std::size_t j = 3; j < x.size(); j += 17) x[j] = std::nan("");
+    const auto x_there = to_device<double>(c, std::span<const double>(x));
+    for (const int lanes : lanes_of_slices()) {
+        Guarded<double> y(c, std::vector<double>(1000));
+        Plan<double>::make(c, there.view(), {.force = Policy{Kernel::sell, lanes, false}})
+            .run(x_there.span(), y.span());
+        const auto got = y.take();
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            const bool meets = std::any_of(a.col.begin() + a.row_begin[i], a.col.begin() + a.row_begin[i + 1],
+                                           [](index_t j) { return j % 17 == 3; });
+            ASSERT_EQ(std::isnan(got[i]), meets) << "row " << i << ", " << lanes << " lanes";
+        }
+    }
+}
+
+TEST_P(SpmvKernelsOn, NewValuesOfSlicesByDiagonals)
+{
+    const auto c = ctx();
+    const auto a = grid_with_holes<double>(1000);
+    auto b = a;
+    for (auto& v : b.value) v = 3 * v + 1;
+    const auto before = to_device(c, a.view()), after = to_device(c, b.view());
+    const auto x = test_vector<double>(1000, Values::integers, 5);
+    const auto x_there = to_device<double>(c, std::span<const double>(x));
+    const auto want = oracle_multiply(b, false, 1.0, x, 0.0, std::vector<double>(1000));
+    for (const int lanes : lanes_of_slices()) {
+        auto plan = Plan<double>::make(c, before.view(), {.force = Policy{Kernel::sell, lanes, false}});
+        plan.update_values(after.view());
+        Guarded<double> y(c, std::vector<double>(1000));
+        plan.run(x_there.span(), y.span());
+        const auto got = y.take();
+        for (std::size_t i = 0; i < got.size(); ++i)
+            ASSERT_EQ(static_cast<long double>(got[i]), want.value[i]) << "row " << i << ", " << lanes << " lanes";
+    }
+}
+
 // Doubles that are floats are kept in half the memory on a GPU; the sums have the same bits. New values are doubles
 // again.
 TEST_P(SpmvKernelsOn, SlicesOfFloatsTakeHalfTheMemory)

@@ -1,9 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // A matrix in slices: order of the rows, width of the slices, then for each column of a slice the shortest form of its
-// matrix columns.
+// matrix columns. Where rows have entries at the same distances from the diagonal, but some of them not all, as at the
+// boundary of a grid, the columns of a slice are its diagonals: x is then read in one piece for each.
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "base/math.hpp"
 #include "prim/scan.hpp"
@@ -73,6 +75,69 @@ void put_distances(const Slice& slice, const index_t* col, offset_t k, index_t b
             k < slice.length[lane] ? static_cast<T>(col[slice.begin[lane] + k] - base) : T(0);
 }
 
+// Diagonals of a slice: columns of the matrix less the lane, in ascending order.
+struct Diagonals {
+    static constexpr offset_t most_entries = 1024;  // of a slice: 32 a row
+    std::array<index_t, most_entries * 5 / (4 * slice_rows)> start;
+    std::size_t count = 0;
+};
+
+// None where all rows have all of them, which are then the columns anyhow; where a fifth of the places would be empty;
+// where x ends before the 32 entries of a diagonal; and where a row does not ascend.
+Diagonals diagonals_of(const Slice& slice, const index_t* col, index_t cols)
+{
+    const offset_t entries = std::accumulate(slice.length.begin(), slice.length.end(), offset_t{0});
+    if (entries > Diagonals::most_entries) return {};
+    const auto most = static_cast<std::size_t>(entries * 5 / (4 * slice_rows));
+    Diagonals d;
+    for (std::size_t lane = 0; lane < slice_rows; ++lane) {
+        std::size_t at = 0;
+        for (offset_t k = 0; k < slice.length[lane]; ++k) {
+            const index_t* const c = col + slice.begin[lane] + k;
+            if (k > 0 && c[0] <= c[-1]) return {};
+            const index_t start = *c - static_cast<index_t>(lane);
+            while (at < d.count && d.start[at] < start) ++at;
+            if (at < d.count && d.start[at] == start) continue;
+            if (d.count == most) return {};
+            std::copy_backward(d.start.begin() + at, d.start.begin() + d.count, d.start.begin() + d.count + 1);
+            d.start[at] = start;
+            ++d.count;
+        }
+    }
+    const bool is_full = static_cast<offset_t>(d.count) * slice_rows == entries;
+    return d.count > 0 && !is_full && may_follow(d.start[0], cols) && may_follow(d.start[d.count - 1], cols)
+               ? d
+               : Diagonals{};
+}
+
+// The columns of a slice are diagonals where rows do not have as many entries, and it is not for their length.
+bool has_diagonals(const Slice& slice, const SliceSpan& span)
+{
+    return !span.ragged && std::any_of(slice.length.begin(), slice.length.end(),
+                                       [&](offset_t length) { return length != span.end - span.begin; });
+}
+
+void put_starts(const Diagonals& d, SellColumn* column)
+{
+    for (std::size_t j = 0; j < d.count; ++j) column[j].base = d.start[j];
+}
+
+// Values at their places; returns the lanes that have an entry. Columns take the entries of every row in their order.
+template <class M>
+std::uint32_t put_diagonal(const CsrView<M>& a, const Slice& slice, index_t start,
+                           std::array<offset_t, slice_rows>& next, M* to)
+{
+    std::uint32_t lanes = 0;
+    for (std::size_t lane = 0; lane < slice_rows; ++lane) {
+        const offset_t k = slice.begin[lane] + next[lane];
+        const bool here = next[lane] < slice.length[lane] && a.col[k] == start + static_cast<index_t>(lane);
+        to[lane] = here ? a.value[k] : M(0);
+        lanes |= std::uint32_t{here} << lane;
+        next[lane] += here;
+    }
+    return lanes;
+}
+
 // Lengths of all lanes, none where every slice has rows of one length.
 Buffer<std::int32_t> lane_lengths(const CpuQueue& q, const offset_t* row_begin, index_t rows, const index_t* list,
                                   const Buffer<offset_t>& slice_begin)
@@ -89,18 +154,19 @@ Buffer<std::int32_t> lane_lengths(const CpuQueue& q, const offset_t* row_begin, 
 }
 
 // Slices as wide as their longest row, see SliceSpan; how many columns they have together.
-offset_t measure_slices(const CpuQueue& q, const offset_t* row_begin, index_t rows, const index_t* list,
-                        Buffer<offset_t>& slice_begin)
+template <class M>
+offset_t measure_slices(const CpuQueue& q, const CsrView<M>& a, const index_t* list, Buffer<offset_t>& slice_begin)
 {
-    const offset_t slices = ceil_div(rows, slice_rows);
+    const offset_t slices = ceil_div(a.rows, slice_rows);
     slice_begin = Buffer<offset_t>(q, slices + 1);
     Buffer<std::uint8_t> ragged(q, slices);
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (offset_t s = 0; s < slices; ++s) {
-        const auto lengths = Slice(row_begin, list, rows, s).length;
-        const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
-        slice_begin.data()[s] = *longest;
-        ragged.data()[s] = *shortest != *longest;
+        const Slice slice(a.row_begin, list, a.rows, s);
+        const auto [shortest, longest] = std::minmax_element(slice.length.begin(), slice.length.end());
+        const auto diagonals = static_cast<offset_t>(list == nullptr ? diagonals_of(slice, a.col, a.cols).count : 0);
+        slice_begin.data()[s] = diagonals > 0 ? diagonals : *longest;
+        ragged.data()[s] = diagonals == 0 && *shortest != *longest;
     }
     prim::exclusive_scan(q, slice_begin.data(), slice_begin.data(), slices);
     const offset_t columns = slice_begin.data()[slices];
@@ -119,6 +185,12 @@ void fill_sell(const CpuQueue& q, const CsrView<M>& a, Sell<M>& s)
     for (offset_t number = 0; number < slices; ++number) {
         const SliceSpan span = span_of(s.slice_begin.data(), number);
         const Slice slice(a.row_begin, s.row.data(), a.rows, number);
+        if (has_diagonals(slice, span)) {
+            std::array<offset_t, slice_rows> next{};
+            for (offset_t j = span.begin; j < span.end; ++j)
+                put_diagonal(a, slice, s.column.data()[j].base, next, s.value.data() + j * slice_rows);
+            continue;
+        }
         for (offset_t j = span.begin; j < span.end; ++j)
             for (std::size_t lane = 0; lane < slice_rows; ++lane)
                 s.value.data()[j * slice_rows + static_cast<offset_t>(lane)] =
@@ -132,33 +204,49 @@ Sell<M> make_sell(const CpuQueue& q, const CsrView<M>& a, bool sort,
 {
     Sell<M> s;
     if (sort) s.row = sort_rows(q, a.row_begin, a.rows);
-    const offset_t columns = measure_slices(q, a.row_begin, a.rows, s.row.data(), s.slice_begin),
-                   slices = s.slice_begin.size() - 1;
+    const offset_t columns = measure_slices(q, a, s.row.data(), s.slice_begin), slices = s.slice_begin.size() - 1;
     s.length = lane_lengths(q, a.row_begin, a.rows, s.row.data(), s.slice_begin);
-    Buffer<offset_t> unit(q, columns + 1);
+    Buffer<offset_t> unit(q, columns + 1), diagonal(q, columns + 1);
     s.column = Buffer<SellColumn>(q, columns);
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (offset_t number = 0; number < slices; ++number) {
         const SliceSpan span = span_of(s.slice_begin.data(), number);
         const Slice slice(a.row_begin, s.row.data(), a.rows, number);
+        const bool by_diagonals = has_diagonals(slice, span);
+        if (by_diagonals) put_starts(diagonals_of(slice, a.col, a.cols), s.column.data() + span.begin);
         for (offset_t j = span.begin; j < span.end; ++j) {
+            diagonal.data()[j] = by_diagonals;
+            unit.data()[j] = 0;
+            if (by_diagonals) continue;
             const Form form = form_of(slice, a.col, j - span.begin, a.cols);
             s.column.data()[j] = column_of(form.base, form.kind, 0);
             unit.data()[j] = bytes_of(form.kind);
         }
     }
     prim::exclusive_scan(q, unit.data(), unit.data(), columns);
-    require_units(unit.data()[columns]);
+    prim::exclusive_scan(q, diagonal.data(), diagonal.data(), columns);
+    require_units(std::max(unit.data()[columns], diagonal.data()[columns] + 1));
+    s.lanes = Buffer<std::uint32_t>(q, diagonal.data()[columns]);
     s.distance = Buffer<std::uint8_t>(q, unit.data()[columns] * slice_rows);
     s.value = Buffer<M>(q, columns * slice_rows);
 #pragma omp parallel for num_threads(q.threads) schedule(static)
     for (offset_t number = 0; number < slices; ++number) {
         const SliceSpan span = span_of(s.slice_begin.data(), number);
         const Slice slice(a.row_begin, s.row.data(), a.rows, number);
+        if (has_diagonals(slice, span)) {
+            std::array<offset_t, slice_rows> next{};
+            for (offset_t j = span.begin; j < span.end; ++j) {
+                SellColumn& column = s.column.data()[j];
+                const offset_t place = diagonal.data()[j];
+                column = column_of(column.base, SellKind::follow, place + 1);
+                s.lanes.data()[place] = put_diagonal(a, slice, column.base, next, s.value.data() + j * slice_rows);
+            }
+            continue;
+        }
         for (offset_t j = span.begin; j < span.end; ++j) {
             SellColumn& column = s.column.data()[j];
             const auto kind = static_cast<SellKind>(column.at % 4);
-            column = column_of(column.base, kind, unit.data()[j]);
+            column = column_of(column.base, kind, kind == SellKind::follow ? 0 : unit.data()[j]);
             std::uint8_t* const to = s.distance.data() + unit.data()[j] * slice_rows;
             if (kind == SellKind::bytes1) put_distances<std::uint8_t>(slice, a.col, j - span.begin, column.base, to);
             if (kind == SellKind::bytes2) put_distances<std::uint16_t>(slice, a.col, j - span.begin, column.base, to);

@@ -28,7 +28,11 @@ struct SliceView {
     const std::uint8_t* distance;
     const M* value;              // of its first column
     const std::int32_t* length;  // of the rows; read only where they differ
+    const std::uint32_t* lanes;  // of columns that are diagonals
     const V* x;
+
+    bool is_diagonal(SellColumn c) const { return static_cast<SellKind>(c.at % 4) == SellKind::follow && c.at >= 4; }
+    std::uint32_t lanes_of(SellColumn c) const { return lanes[c.at / 4 - 1]; }
 };
 
 constexpr int lanes_at_once = 8;  // as many sums as stay in the registers of any machine
@@ -43,6 +47,13 @@ void add_column(const T* distance, const M* value, const V* x, std::int32_t k, c
             sum[lane] += static_cast<V>(value[lane]) * x[distance ? static_cast<std::size_t>(distance[lane]) : lane];
 }
 
+template <class V, class M>
+void add_diagonal(std::uint32_t lanes, const M* value, const V* x, std::array<V, lanes_at_once>& sum)
+{
+    for (std::size_t lane = 0; lane < lanes_at_once; ++lane)
+        if (lanes >> lane & 1) sum[lane] += static_cast<V>(value[lane]) * x[lane];
+}
+
 template <bool Ragged, class V, class M>
 std::array<V, lanes_at_once> sum_lanes(const SliceView<V, M>& s, int first)
 {
@@ -54,6 +65,10 @@ std::array<V, lanes_at_once> sum_lanes(const SliceView<V, M>& s, int first)
         const std::uint8_t* from = s.distance + static_cast<offset_t>(column.at / 4) * slice_rows;
         const M* value = s.value + offset_t{k} * slice_rows + first;
         const V* x = s.x + column.base;
+        if (s.is_diagonal(column)) {
+            add_diagonal(s.lanes_of(column) >> first, value, x + first, sum);
+            continue;
+        }
         switch (static_cast<SellKind>(column.at % 4)) {
         case SellKind::follow: add_column<Ragged, std::uint8_t>(nullptr, value, x + first, k, length, sum); break;
         case SellKind::bytes1: add_column<Ragged>(from + first, value, x, k, length, sum); break;
@@ -96,6 +111,21 @@ TULLE_AVX2 inline __m256 keep_longer(__m256 x, const std::int32_t* length, std::
     return _mm256_and_ps(x, _mm256_castsi256_ps(longer));
 }
 
+// … or to a row without an entry in this diagonal: the first bits are its lanes.
+TULLE_AVX2 inline __m256d keep_lanes(__m256d x, std::uint32_t lanes)
+{
+    const __m256i bit = _mm256_setr_epi64x(1, 2, 4, 8);
+    const __m256i mine = _mm256_and_si256(_mm256_set1_epi64x(lanes), bit);
+    return _mm256_and_pd(x, _mm256_castsi256_pd(_mm256_cmpeq_epi64(mine, bit)));
+}
+
+TULLE_AVX2 inline __m256 keep_lanes(__m256 x, std::uint32_t lanes)
+{
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const __m256i mine = _mm256_and_si256(_mm256_set1_epi32(static_cast<std::int32_t>(lanes)), bit);
+    return _mm256_and_ps(x, _mm256_castsi256_ps(_mm256_cmpeq_epi32(mine, bit)));
+}
+
 TULLE_AVX2 inline void store_avx2(double* to, __m256d v) { _mm256_storeu_pd(to, v); }
 TULLE_AVX2 inline void store_avx2(float* to, __m256 v) { _mm256_storeu_ps(to, v); }
 
@@ -112,6 +142,17 @@ struct Avx2Sums {
             constexpr bool follow = std::is_same_v<T, void>;
             auto entries = pick_avx2(follow ? distance : at(distance, p), follow ? x + lanes * p : x);
             if constexpr (Ragged) entries = keep_longer(entries, length + lanes * p, k);
+            part[p] = add_product(load_avx2(value + lanes * p, V()), entries, part[p]);
+        }
+    }
+
+    template <class M>
+    TULLE_AVX2 void add_diagonal(std::uint32_t here, const M* value, const V* x)
+    {
+#pragma GCC unroll 8
+        for (int p = 0; p < count; ++p) {
+            const void* const none = nullptr;
+            const auto entries = keep_lanes(pick_avx2(none, x + lanes * p), here >> (lanes * p));
             part[p] = add_product(load_avx2(value + lanes * p, V()), entries, part[p]);
         }
     }
@@ -136,6 +177,10 @@ TULLE_AVX2 void sum_avx2_of(const SliceView<V, M>& s, V* to)
         const M* value = s.value + offset_t{k} * slice_rows;
         const V* x = s.x + column.base;
         const void* const none = nullptr;
+        if (s.is_diagonal(column)) {
+            sum.add_diagonal(s.lanes_of(column), value, x);
+            continue;
+        }
         switch (static_cast<SellKind>(column.at % 4)) {
         case SellKind::follow: sum.template add<Ragged>(none, value, x, k, s.length); break;
         case SellKind::bytes1: sum.template add<Ragged>(from, value, x, k, s.length); break;
@@ -254,7 +299,7 @@ TULLE_VECTORS inline Sums<V> sum_vectors(const SliceView<V, M>& s)
         const std::uint8_t* from = s.distance + static_cast<offset_t>(column.at / 4) * slice_rows;
         const M* value = s.value + offset_t{k} * slice_rows;
         const V* x = s.x + column.base;
-        const std::uint32_t here = lanes_with(s.span, s.length, k);
+        const std::uint32_t here = s.is_diagonal(column) ? s.lanes_of(column) : lanes_with(s.span, s.length, k);
         switch (static_cast<SellKind>(column.at % 4)) {
         case SellKind::follow: sum.template add<SellKind::follow>(here, from, value, x); break;
         case SellKind::bytes1: sum.template add<SellKind::bytes1>(here, from, value, x); break;
@@ -400,6 +445,7 @@ void multiply_slice(const CsrView<M>& a, const Sell<M>& sell, offset_t slice, Un
                                sell.distance.data(),
                                sell.value.data() + span.begin * slice_rows,
                                span.ragged ? sell.length.data() + first : nullptr,
+                               sell.lanes.data(),
                                v.x};
     const int count = list == nullptr ? static_cast<int>(std::min(offset_t{slice_rows}, a.rows - first)) : slice_rows;
     if (units == Units::vectors)
