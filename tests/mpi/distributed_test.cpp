@@ -540,7 +540,7 @@ TEST(BinnedSum, KeepsWhatIsNotFiniteInEveryLane)
 {
     const double infinity = std::numeric_limits<double>::infinity();
     for (const double special : {infinity, -infinity, std::nan("")})
-        for (const std::size_t count : {2, 6, 40}) {
+        for (const std::size_t count : {std::size_t{2}, std::size_t{6}, std::size_t{40}}) {
             std::vector<double> x(1000, 1.0);
             std::fill_n(x.begin() + 500, count, special);
             const double sum = mpi::dot<double>(alone(), x, std::vector<double>(1000, 1.0));
