@@ -75,20 +75,25 @@ void put_distances(const Slice& slice, const index_t* col, offset_t k, index_t b
             k < slice.length[lane] ? static_cast<T>(col[slice.begin[lane] + k] - base) : T(0);
 }
 
+// As many diagonals as leave a fifth of their places empty.
+constexpr std::size_t most_diagonals(offset_t entries)
+{
+    return static_cast<std::size_t>(entries * 5 / (4 * slice_rows));
+}
+
 // Diagonals of a slice: columns of the matrix less the lane, in ascending order.
 struct Diagonals {
     static constexpr offset_t most_entries = 1024;  // of a slice: 32 a row
-    std::array<index_t, most_entries * 5 / (4 * slice_rows)> start;
+    std::array<index_t, most_diagonals(most_entries)> start;
     std::size_t count = 0;
 };
 
-// None where all rows have all of them, which are then the columns anyhow; where a fifth of the places would be empty;
+// None where all rows have all of them, which are then the columns anyhow; where more of the places would be empty;
 // where x ends before the 32 entries of a diagonal; and where a row does not ascend.
 Diagonals diagonals_of(const Slice& slice, const index_t* col, index_t cols)
 {
     const offset_t entries = std::accumulate(slice.length.begin(), slice.length.end(), offset_t{0});
     if (entries > Diagonals::most_entries) return {};
-    const auto most = static_cast<std::size_t>(entries * 5 / (4 * slice_rows));
     Diagonals d;
     for (std::size_t lane = 0; lane < slice_rows; ++lane) {
         std::size_t at = 0;
@@ -98,7 +103,7 @@ Diagonals diagonals_of(const Slice& slice, const index_t* col, index_t cols)
             const index_t start = *c - static_cast<index_t>(lane);
             while (at < d.count && d.start[at] < start) ++at;
             if (at < d.count && d.start[at] == start) continue;
-            if (d.count == most) return {};
+            if (d.count == most_diagonals(entries)) return {};
             std::copy_backward(d.start.begin() + at, d.start.begin() + d.count, d.start.begin() + d.count + 1);
             d.start[at] = start;
             ++d.count;
