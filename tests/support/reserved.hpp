@@ -71,10 +71,12 @@ public:
     V* data() { return mapped_ ? mapped_ : there_.data(); }
     std::span<V> span() { return {data(), static_cast<std::size_t>(size_)}; }
     std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(V); }
-    void put(offset_t at, V value)
+    void put(offset_t at, V value) { put(at, std::vector<V>{value}); }
+    void put(offset_t at, const std::vector<V>& values)
     {
-        ASSERT_TRUE(at >= 0 && at < size_) << at;
-        ctx_.run([&](const auto& q) { upload(q, &value, data() + at, 1); });
+        const auto count = static_cast<offset_t>(values.size());
+        ASSERT_TRUE(at >= 0 && at <= size_ - count) << at;
+        ctx_.run([&](const auto& q) { upload(q, values.data(), data() + at, count); });
     }
     V get(offset_t at)
     {
@@ -111,6 +113,8 @@ public:
     }
     DenseView<V> view() const { return view_; }
     void put(index_t i, index_t j, V value) { data_.put(view_.at(i, j), value); }
+    // A whole row, or a whole column of a matrix by columns.
+    void put_line(index_t line, const std::vector<V>& values) { data_.put(line * view_.leading, values); }
     V get(index_t i, index_t j) { return data_.get(view_.at(i, j)); }
 
 private:
