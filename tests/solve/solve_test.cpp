@@ -289,11 +289,12 @@ Stop stop_of_hopeless(const Context& ctx)
 TEST_P(SolveOn, AnEmptyRowHasNoSolutionAndAnEnd)
 {
     const HostCsr<double> a = csr_of<double>(3, 3, {{0, 0, 1.0}, {2, 2, 3.0}});
-    const auto s = solve_with<double>(ctx(), a, {1, 1, 1}, {.stop = stop_of_hopeless(ctx())});
+    const Context here = ctx();
+    const auto s = solve_with<double>(here, a, {1, 1, 1}, {.stop = stop_of_hopeless(here)});
     EXPECT_FALSE(s.report.converged()) << s.report.text();
     for (const double v : s.x) EXPECT_TRUE(std::isfinite(v));
-    const auto there = to_device(ctx(), a.view());
-    EXPECT_EQ(Plan<double>::make(ctx(), there.view()).features().empty_rows, 1);
+    const auto there = to_device(here, a.view());
+    EXPECT_EQ(Plan<double>::make(here, there.view()).features().empty_rows, 1);
 }
 
 TEST_P(SolveOn, RefusesWhatCannotBeSolved)
@@ -349,10 +350,11 @@ TEST_P(SolveOn, MultigridInFloatForAnyScaleOfADoubleSystem)
 // every cycle and coarsening.
 TEST_P(SolveOn, MultigridOf16BitsForAnyScaleOfASystem)
 {
+    const Context here = ctx();
     HostCsr<double> a = grid<double>(takes_all() ? 20 : 12);
     const std::vector<double> b = right_side(a);
     const offset_t usual =
-        solve_with(ctx(), a, b, {.method = Method::cg, .preconditioner = parse_preconditioner("amg:double")})
+        solve_with(here, a, b, {.method = Method::cg, .preconditioner = parse_preconditioner("amg:double")})
             .report.iterations;
     unsigned number = 0;
     for (const std::string text :
@@ -363,18 +365,18 @@ TEST_P(SolveOn, MultigridOf16BitsForAnyScaleOfASystem)
             HostCsr<double> scaled = a;
             for (double& v : scaled.value) v *= scale;
             const Recipe recipe{.method = Method::cg, .preconditioner = parse_preconditioner(text)};
-            const Report report = solve_with(ctx(), scaled, b, recipe).report;
+            const Report report = solve_with(here, scaled, b, recipe).report;
             EXPECT_TRUE(report.converged()) << report.text();
             EXPECT_LE(report.iterations, usual + 2);
         }
     const HostCsr<float> single = grid<float>(12);
     const Recipe recipe{.method = Method::cg, .preconditioner = Amg{.precision = Precision::in_f16}};
-    const auto of_float = solve_with(ctx(), single, right_side(single), recipe);
+    const auto of_float = solve_with(here, single, right_side(single), recipe);
     EXPECT_TRUE(of_float.report.converged()) << of_float.report.text();
     const Recipe inside{.method = Method::refinement, .preconditioner = Amg{.precision = Precision::in_f16}};
-    EXPECT_TRUE(solve_with(ctx(), a, b, inside).report.converged());
-    const Csr<float> there = to_device(ctx(), single.view());
-    EXPECT_NE(Plan<float>::make(ctx(), there.view(), recipe).describe().find("float, matrices in f16"),
+    EXPECT_TRUE(solve_with(here, a, b, inside).report.converged());
+    const Csr<float> there = to_device(here, single.view());
+    EXPECT_NE(Plan<float>::make(here, there.view(), recipe).describe().find("float, matrices in f16"),
               std::string::npos);
 }
 

@@ -66,17 +66,6 @@ bool takes_room_for_all_columns(const Policy& p, Layout b)
            p.order == OrderKind::bsa || b == Layout::col_major;
 }
 
-// Every entry of a B by columns.
-template <class V>
-void put_columns(ReservedDense<V>& b)
-{
-    std::vector<V> column(static_cast<std::size_t>(b.view().rows));
-    for (index_t j = 0; j < b.view().cols; ++j) {
-        for (index_t i = 0; i < b.view().rows; ++i) column[static_cast<std::size_t>(i)] = static_cast<V>(b_at(i, j));
-        b.put_line(j, column);
-    }
-}
-
 // All policies, B and C by rows and by columns, with a leading dimension of at least so much.
 template <class V>
 void check_policies(const Context& c, const std::string& name, const HostCsr<double>& in_double, index_t n,
@@ -90,7 +79,7 @@ void check_policies(const Context& c, const std::string& name, const HostCsr<dou
         if (wide && layout == Layout::col_major) continue;
         ReservedDense<V> b(c, a.cols, n, layout,
                            std::max(leading, offset_t{layout == Layout::row_major ? n : a.cols} + 1));
-        if (layout == Layout::col_major) put_columns(b);  // the GPU copies all of it
+        if (!wide && leading == 1) b.put_all([](index_t i, index_t j) { return static_cast<V>(b_at(i, j)); });
         else
             for (const index_t i : needed)
                 for (index_t j = 0; j < n; ++j) b.put(i, j, static_cast<V>(b_at(i, j)));

@@ -113,8 +113,15 @@ public:
     }
     DenseView<V> view() const { return view_; }
     void put(index_t i, index_t j, V value) { data_.put(view_.at(i, j), value); }
-    // A whole row, or a whole column of a matrix by columns.
-    void put_line(index_t line, const std::vector<V>& values) { data_.put(line * view_.leading, values); }
+    // Every entry, and zero between the lines: not for lines far apart.
+    template <class ValueAt>
+    void put_all(const ValueAt& value_at)
+    {
+        std::vector<V> all(data_.span().size(), V{});
+        for (index_t i = 0; i < view_.rows; ++i)
+            for (index_t j = 0; j < view_.cols; ++j) all[static_cast<std::size_t>(view_.at(i, j))] = value_at(i, j);
+        data_.put(0, all);
+    }
     V get(index_t i, index_t j) { return data_.get(view_.at(i, j)); }
 
 private:

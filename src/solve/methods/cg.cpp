@@ -74,7 +74,10 @@ public:
           p_{system.make_vector(), system.make_vector()},
           q_(system.make_vector()),
           scalars_(system.make_scalars<CgScalars>())
-    {}
+    {
+        // An iteration that ends the solve writes no next direction; what is left of its block multiplies with that.
+        system.ctx.run([&](const auto& q) { fill_zero(q, p_[1].data(), p_[1].size()); });
+    }
 
     void start(double* x, int) override
     {
