@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "spgemm/adaptive/cpu/sort_columns.hpp"
@@ -99,15 +100,15 @@ TEST(Relations, ARowThatDiffersEndsARange)
     }
 }
 
-// Rows of C of 0 to 66 products, twice each: both tables of short rows (up to 16 and 64 products), their limits and
-// neighbours; in a wide matrix, as an array with marks is taken in a narrow one. Rows of B are unsorted, have an entry
+// Rows of C of 0 to `most` products, some of each: both tables of short rows (up to 16 and 64 products), their limits and
+// neighbours, matrices without longer rows, and blocks of rows that end with short ones; in a wide matrix, as an array with marks is taken in a narrow one. Rows of B are unsorted, have an entry
 // of a column twice, and the last ones, at the end of the arrays, are used as well.
 template <class V>
-void check_few_products(std::uint64_t seed, index_t cols)
+void check_few_products(std::uint64_t seed, index_t cols, index_t most, index_t rows_each)
 {
-    constexpr index_t rows_b = 24, most = 66;
+    constexpr index_t rows_b = 24;
     HostCsr<V> a, b;
-    a.rows = 2 * (most + 1);
+    a.rows = rows_each * (most + 1);
     a.cols = b.rows = rows_b;
     b.cols = cols;
     a.sorted = a.unique = b.sorted = b.unique = false;
@@ -120,7 +121,7 @@ void check_few_products(std::uint64_t seed, index_t cols)
         b.row_begin.push_back(std::ssize(b.col));
     }
     for (index_t i = 0; i < a.rows; ++i) {
-        index_t left = i / 2;
+        index_t left = i / rows_each;
         for (index_t k = 0; left > 0; ++k) {
             const auto row = static_cast<index_t>(below(hash_of(seed, i, k, 2), rows_b));
             if (length_of(row) > left) continue;
@@ -155,8 +156,11 @@ TEST(Relations, RowsOfFewProductsHaveTheBitsOfPlainArrays)
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         SCOPED_TRACE(seed);
         for (const index_t cols : {50, 5000}) {
-            check_few_products<double>(seed, cols);
-            check_few_products<float>(seed, cols);
+            for (const auto& [most, rows_each] : {std::pair{66, 2}, {17, 10}, {16, 10}, {8, 20}}) {
+                SCOPED_TRACE(most);
+                check_few_products<double>(seed, cols, most, rows_each);
+                check_few_products<float>(seed, cols, most, rows_each);
+            }
         }
     }
 }

@@ -209,6 +209,7 @@ struct Block {
     index_t first, last;
 
     offset_t begin(index_t i) const { return c.row_begin[i] - c.base; }
+    offset_t room(index_t i) const { return c.row_begin[last] - c.row_begin[i]; }  // of a row and those after it
     bool follows(index_t i) const { return relations && i > first && relations[i] != unrelated; }
     bool begins_shifted(index_t i) const
     {
@@ -238,8 +239,8 @@ struct Block {
 
 inline constexpr index_t rows_in_block = 64;
 
-// fresh(block, row, products) for rows of C that follow from nothing, known(…) for those whose columns are there. A
-// refill has all columns.
+// fresh(row, where it begins, room) for rows of C that follow from nothing, known(row, where it begins) for those whose
+// columns are there. A refill has all columns.
 template <bool HasColumns, class V, class Fresh, class Known>
 void for_each_row(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const unsigned char* relations,
                   bool sorted, const RowRange<V>& c, const Fresh& fresh, const Known& known)
@@ -253,7 +254,7 @@ void for_each_row(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, c
         for (index_t i = block.first; i < block.last; ++i) {
             if (!block.follows(i)) {
                 prefetch_for<true>(a, b, i);
-                fresh(i, block.begin(i));
+                fresh(i, block.begin(i), block.room(i));
                 continue;
             }
             if constexpr (!HasColumns) block.copy_columns(i);
@@ -280,9 +281,9 @@ void fill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const Pol
     const Share share = Share::of(q, policy, work, b.cols);
     Workers<V> workers(q, share, b.cols, true);
     const Pattern pattern{policy.use_runs ? work.runs_b.data() : nullptr, masks_of(work)};
-    const auto fresh = [&](index_t i, offset_t at) {
+    const auto fresh = [&](index_t i, offset_t at, offset_t room) {
         const offset_t products = workers.bound(a, b, i);
-        if (products <= share.compared) return fill_short(a, b, i, products, c.col + at, c.value + at);
+        if (products <= share.compared) return fill_short(a, b, i, products, c.col + at, c.value + at, room);
         workers.with(i, products, [&](auto& sums) {
             fill_row(a, b, pattern, i, products, c.col + at, c.value + at, work.sorted, sums);
         });
@@ -307,7 +308,8 @@ void refill(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const P
         workers.with(i, workers.bound(a, b, i),
                      [&](auto& sums) { refill_row(a, b, pattern, i, c.col + at, nonzeros, c.value + at, sums); });
     };
-    for_each_row<true>(q, a, b, policy.use_runs ? work.runs_a.data() : nullptr, work.sorted, c, known, known);
+    const auto fresh = [&](index_t i, offset_t at, offset_t) { known(i, at); };
+    for_each_row<true>(q, a, b, policy.use_runs ? work.runs_a.data() : nullptr, work.sorted, c, fresh, known);
 }
 
 std::size_t fill_bytes_for(const CpuQueue& q, const Policy& policy, const Workspace& work, offset_t, index_t cols,

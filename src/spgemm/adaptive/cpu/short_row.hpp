@@ -12,7 +12,9 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
+#include "base/vector.hpp"
 #include "tulle/csr.hpp"
 #include "tulle/types.hpp"
 
@@ -38,55 +40,95 @@ inline void count_smaller(const index_t* col, int n, index_t* place)
     }
 }
 
-// A row with at most 16 products.
+// A row with at most 16 products. Nothing depends on the lengths of rows but the number of steps: rows of B are read
+// four entries at a time, comparisons and sums are those of 8 or 16 products. What is behind the last product has a
+// column above all others.
 template <class V>
 class FewProducts {
 public:
     static constexpr int most = 16;
 
+    FewProducts() {}  // and nothing is set to zero
+
     int count(const CsrView<V>& a, const CsrView<V>& b, index_t row)
     {
-        for_each_product(a, b, row, [&](V, offset_t l, int n) { col_[n] = b.col[l]; });
-        count_smaller(col_, n_, place_);
-        unsigned taken = 0;
-        for (int p = 0; p < n_; ++p) taken |= 1u << place_[p];
-        return std::popcount(taken);
+        gather<false>(a, b, row);
+        return count_bits(n_ <= half ? places<half>() : places<most>());
     }
 
-    void fill(const CsrView<V>& a, const CsrView<V>& b, index_t row, index_t* col, V* value)
+    // `room`: entries from `col` on that are written after this row, or by it.
+    void fill(const CsrView<V>& a, const CsrView<V>& b, index_t row, index_t* col, V* value, offset_t room)
     {
-        for_each_product(a, b, row, [&](V factor, offset_t l, int n) {
-            col_[n] = b.col[l];
-            product_[n] = factor * b.value[l];
-        });
-        count_smaller(col_, n_, place_);
-        write(col, value);
+        gather<true>(a, b, row);
+        if (n_ <= half) write<half>(col, value, room);
+        else write<most>(col, value, room);
     }
 
 private:
-    // Two ends of the inner loop keep compilers from making a call of memcpy of two or three entries.
-    template <class Visit>
-    void for_each_product(const CsrView<V>& a, const CsrView<V>& b, index_t row, const Visit& visit)
+    static constexpr int half = most / 2, step = 4;
+    static constexpr index_t above_all = std::numeric_limits<index_t>::max();
+
+    template <bool Values>
+    void gather(const CsrView<V>& a, const CsrView<V>& b, index_t row)
     {
         int n = 0;
         for (offset_t k = a.row_begin[row], last = a.row_begin[row + 1]; k < last; ++k) {
-            const V factor = a.value[k];
             const offset_t end = b.row_begin[a.col[k] + 1];
-            for (offset_t l = b.row_begin[a.col[k]]; l < end && n < most; ++l) visit(factor, l, n++);
+            for (offset_t l = b.row_begin[a.col[k]]; l < end && n < most; l += step) {
+                const int some = static_cast<int>(std::min(offset_t{step}, end - l));
+                if (b.nonzeros - l >= step) {
+                    std::memcpy(col_ + n, b.col + l, step * sizeof(index_t));
+                    if constexpr (Values) simd::store(product_ + n, a.value[k] * simd::load<step>(b.value + l));
+                } else
+                    for (int i = 0; i < some; ++i) {
+                        col_[n + i] = b.col[l + i];
+                        if constexpr (Values) product_[n + i] = a.value[k] * b.value[l + i];
+                    }
+                n += some;
+            }
         }
         n_ = n;
+        std::fill_n(col_ + n, half, above_all);
+        if constexpr (Values) std::fill_n(product_ + n, half, V(-0.0));  // what changes no sum, not even the sign of zero
     }
 
-    void write(index_t* col, V* value) const
+    // A bit for every place that a column has, of the first `Room` entries.
+    template <int Room>
+    unsigned places()
     {
-        index_t at[most];
-        V sum[most];
-        std::fill(sum, sum + n_, V(-0.0));  // what changes no sum, not even the sign of zero
+        count_smaller(col_, Room, place_);
         unsigned taken = 0;
-        for (int p = 0; p < n_; ++p) {
+        for (int p = 0; p < Room; ++p) taken |= 1u << place_[p];
+        return taken & ((1u << n_) - 1);
+    }
+
+    static int count_bits(unsigned x)  // 16 at most; std::popcount is a call on the oldest x86-64
+    {
+        x = (x & 0x5555u) + (x >> 1 & 0x5555u);
+        x = (x & 0x3333u) + (x >> 2 & 0x3333u);
+        x = (x & 0x0f0fu) + (x >> 4 & 0x0f0fu);
+        return static_cast<int>((x & 0xffu) + (x >> 8));
+    }
+
+    template <int Room>
+    void write(index_t* col, V* value, offset_t room)
+    {
+        unsigned taken = places<Room>();
+        index_t at[Room + 1] = {};
+        V sum[Room + 1];
+        std::fill_n(sum, Room + 1, V(-0.0));
+        for (int p = 0; p < Room; ++p) {
             at[place_[p]] = col_[p];
             sum[place_[p]] += product_[p];
-            taken |= 1u << place_[p];
+        }
+        if (room >= Room) {  // without a branch: what is not taken is written over
+            for (int p = 0; p < Room; ++p) {
+                *col = at[p];
+                *value = sum[p];
+                col += taken >> p & 1u;
+                value += taken >> p & 1u;
+            }
+            return;
         }
         for (; taken != 0; taken &= taken - 1) {
             *col++ = at[std::countr_zero(taken)];
@@ -94,8 +136,8 @@ private:
         }
     }
 
-    index_t col_[most + 7] = {}, place_[most + 7];
-    V product_[most];
+    index_t col_[most + half], place_[most];
+    V product_[most + half];
     int n_ = 0;
 };
 
@@ -171,11 +213,12 @@ int count_short(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t 
                                             : ShortRow<V>(products).count(a, b, row);
 }
 
-// Ascending columns of such a row and their sums.
+// Ascending columns of such a row and their sums; `room` as for FewProducts.
 template <class V>
-void fill_short(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t products, index_t* col, V* value)
+void fill_short(const CsrView<V>& a, const CsrView<V>& b, index_t row, offset_t products, index_t* col, V* value,
+                offset_t room)
 {
-    if (products <= FewProducts<V>::most) FewProducts<V>().fill(a, b, row, col, value);
+    if (products <= FewProducts<V>::most) FewProducts<V>().fill(a, b, row, col, value, room);
     else ShortRow<V>(products).fill(a, b, row, col, value);
 }
 

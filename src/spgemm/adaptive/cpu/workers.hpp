@@ -29,6 +29,7 @@ struct Share {
     bool marked = false;
     offset_t compared = -1;  // rows with up to so many products are short (short_row.hpp)
     bool ordered = false;    // what is marked is sorted
+    bool few = false;        // all rows are as short as FewProducts takes them: nobody need count
 
     static Share of(const CpuQueue& q, const Policy& policy, const Workspace& work, index_t cols)
     {
@@ -49,9 +50,10 @@ struct Share {
     {
         const offset_t bound = std::min(work.longest, offset_t{cols});
         const offset_t compared = policy.use_runs && work.sorted ? ShortRow<float>::most_products : -1;
-        if (policy.method == Method::dense) return {true, 0, false, compared};
+        const bool few = compared >= 0 && work.longest <= FewProducts<float>::most;
+        if (policy.method == Method::dense) return {true, 0, false, compared, false, few};
         if (policy.method == Method::hash) return {false, bound};
-        if (bound <= hashed_products) return {false, bound, false, compared};
+        if (bound <= hashed_products) return {false, bound, false, compared, false, few};
         return {true, hashed_products, false, compared};
     }
 
@@ -80,13 +82,18 @@ void prefetch_for(const CsrView<V>& a, const CsrView<V>& b, index_t row)
 {
     constexpr index_t begin_ahead = 8, entries_ahead = 4;
     if (a.rows - row <= begin_ahead) return;
-    const offset_t *far = a.row_begin + row + begin_ahead, *near = a.row_begin + row + entries_ahead;
-    for (offset_t k = far[0]; k < far[1]; ++k) __builtin_prefetch(b.row_begin + a.col[k]);
-    for (offset_t k = near[0]; k < near[1]; ++k) {
-        const offset_t first = b.row_begin[a.col[k]];
+    // Four at a time, the last ones of the next row: an end after two or three would be mispredicted.
+    const auto for_each_entry = [&](index_t ahead, const auto& visit) {
+        const offset_t begin = a.row_begin[row + ahead], end = a.row_begin[row + ahead + 1];
+        for (offset_t k = begin; k < end; k += 4)
+            for (int i = 0; i < 4; ++i) visit(a.col[std::min(k + i, a.nonzeros - 1)]);
+    };
+    for_each_entry(begin_ahead, [&](index_t j) { __builtin_prefetch(b.row_begin + j); });
+    for_each_entry(entries_ahead, [&](index_t j) {
+        const offset_t first = b.row_begin[j];
         __builtin_prefetch(b.col + first);
         if constexpr (Values) __builtin_prefetch(b.value + first);
-    }
+    });
 }
 
 // One array and one table for each thread, from the queue's memory.
@@ -110,9 +117,10 @@ public:
         for (offset_t k = 0; k < value_.size(); ++k) value_.data()[k] = V(-0.0);
     }
 
-    // Products of a row, where anybody wants to know.
+    // Products of a row, or more, where anybody wants to know.
     offset_t bound(const CsrView<V>& a, const CsrView<V>& b, offset_t row) const
     {
+        if (share_.few) return FewProducts<V>::most;
         return share_.hashed > 0 || share_.compared >= 0 ? products_of(a, b, row) : 0;
     }
 
