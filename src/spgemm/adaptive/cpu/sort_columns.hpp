@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/machine.hpp"
 #include "base/vector.hpp"
 #include "tulle/types.hpp"
 
@@ -77,7 +78,7 @@ template <bool Ascends, int Vectors>
 
 // Up to `Vectors` x 4 columns.
 template <int Vectors>
-[[gnu::noinline]] inline void sort_padded(index_t* col, offset_t n)
+[[gnu::always_inline]] inline void sort_padded(index_t* col, offset_t n)
 {
     Quad v[Vectors];
     index_t* const all = reinterpret_cast<index_t*>(v);
@@ -87,6 +88,30 @@ template <int Vectors>
     std::copy(all, all + n, col);
 }
 
+template <int Vectors>
+[[gnu::noinline]] inline void sort_plain(index_t* col, offset_t n)
+{
+    sort_padded<Vectors>(col, n);
+}
+
+#if defined(__x86_64__)
+// The oldest x86-64 has no minimum and no maximum of four columns.
+template <int Vectors>
+[[gnu::target("avx2"), gnu::noinline]] inline void sort_avx2(index_t* col, offset_t n)
+{
+    sort_padded<Vectors>(col, n);
+}
+#endif
+
+template <int Vectors>
+inline void sort_by_machine(index_t* col, offset_t n)
+{
+#if defined(__x86_64__)
+    if (simd::machine() != simd::Machine::plain) return sort_avx2<Vectors>(col, n);
+#endif
+    sort_plain<Vectors>(col, n);
+}
+
 }  // namespace network
 
 inline constexpr offset_t most_in_network = 128;
@@ -94,10 +119,10 @@ inline constexpr offset_t most_in_network = 128;
 // At most most_in_network columns, ascending.
 inline void sort_few(index_t* col, offset_t n)
 {
-    if (n <= 16) network::sort_padded<4>(col, n);
-    else if (n <= 32) network::sort_padded<8>(col, n);
-    else if (n <= 64) network::sort_padded<16>(col, n);
-    else network::sort_padded<32>(col, n);
+    if (n <= 16) network::sort_by_machine<4>(col, n);
+    else if (n <= 32) network::sort_by_machine<8>(col, n);
+    else if (n <= 64) network::sort_by_machine<16>(col, n);
+    else network::sort_by_machine<32>(col, n);
 }
 
 }  // namespace tulle::inline TULLE_ABI::spgemm
