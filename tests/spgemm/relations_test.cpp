@@ -100,9 +100,10 @@ TEST(Relations, ARowThatDiffersEndsARange)
     }
 }
 
-// Rows of C of 0 to `most` products, some of each: both tables of short rows (up to 16 and 64 products), their limits and
-// neighbours, matrices without longer rows, and blocks of rows that end with short ones; in a wide matrix, as an array with marks is taken in a narrow one. Rows of B are unsorted, have an entry
-// of a column twice, and the last ones, at the end of the arrays, are used as well.
+// Rows of C of 0 to `most` products, some of each: both tables of short rows (up to 16 and 64 products), their limits
+// and neighbours, matrices without longer rows, and blocks of rows that end with short ones; in a wide matrix, as an
+// array with marks is taken in a narrow one. Rows of B are unsorted, have an entry of a column twice, and the last
+// ones, at the end of the arrays, are used as well.
 template <class V>
 void check_few_products(std::uint64_t seed, index_t cols, index_t most, index_t rows_each)
 {

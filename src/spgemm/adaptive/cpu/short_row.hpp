@@ -89,7 +89,8 @@ private:
         }
         n_ = n;
         std::fill_n(col_ + n, half, above_all);
-        if constexpr (Values) std::fill_n(product_ + n, half, V(-0.0));  // what changes no sum, not even the sign of zero
+        if constexpr (Values)
+            std::fill_n(product_ + n, half, V(-0.0));  // what changes no sum, not even the sign of zero
     }
 
     // A bit for every place that a column has, of the first `Room` entries.
