@@ -137,8 +137,9 @@ private:
         }
     }
 
-    index_t col_[most + half], place_[most];
-    V product_[most + half];
+    // Room for a last step and what is behind it, also where a row has become longer than it was said to be.
+    index_t col_[most + step + half], place_[most];
+    V product_[most + step + half];
     int n_ = 0;
 };
 
