@@ -304,8 +304,8 @@ std::vector<Policy> all_dense(const Features& t, const Limits& limits)
 
 // Whether the time of a policy of the dense kernel is known well enough. Measured: blocks of 64 columns are not the
 // fastest for doubles, and clusters of four and eight only where each block has a multiprocessor. With 16 bits little
-// was measured but narrow blocks of long parts, and where most multiprocessors have two blocks they take up to 1.4 times as
-// long as predicted.
+// was measured but narrow blocks of long parts, and where most multiprocessors have two blocks they take up to 1.4
+// times as long as predicted.
 bool is_timed(const Features& t, const Limits& limits, const Policy& p)
 {
     const offset_t blocks = dense_blocks(t, p);
