@@ -225,7 +225,7 @@ Policy dense_in_parts(const Features& t, const Limits& limits)
 }
 
 // Microseconds of the dense kernel on an H200, fitted by `tools/fit_spmm.py --dense --fit` to
-// bench/results/spmm-h200-dense.jsonl.gz.
+// bench/results/spmm-h200-dense.jsonl.gz; spmm-h200-weights-f16.jsonl.gz came later.
 struct DenseCosts {
     double start, least;                   // of the kernel; of any run
     double of_32, of_64;                   // a column of the matrix beside 64 rows, by the columns of C of a block
@@ -304,8 +304,8 @@ std::vector<Policy> all_dense(const Features& t, const Limits& limits)
 
 // Whether the time of a policy of the dense kernel is known well enough. Measured: blocks of 64 columns are not the
 // fastest for doubles, and clusters of four and eight only where each block has a multiprocessor. With 16 bits little
-// was measured but narrow blocks of long parts, and where most multiprocessors have two blocks they take up to 1.4
-// times as long as predicted.
+// was measured but narrow blocks of long parts; where all multiprocessors have two blocks they take up to 1.4 times as
+// long as predicted, and where a few have two they do not.
 bool is_timed(const Features& t, const Limits& limits, const Policy& p)
 {
     const offset_t blocks = dense_blocks(t, p);

@@ -52,6 +52,7 @@ MUTANTS = [
     spgemm("cpu: the last column of a short row has no place", "src/spgemm/adaptive/cpu/short_row.hpp", "for (int q = 0; q < n; ++q) {", "for (int q = 1; q < n; ++q) {", filter="Relations.*", seeds=[1]),
     spgemm("cpu: of few products with one column the last counts", "src/spgemm/adaptive/cpu/short_row.hpp", "sum[place_[p]] += product_[p];", "sum[place_[p]] = product_[p];", filter="Relations.*", seeds=[1]),
     spgemm("cpu: a row of few products writes where only the end of its block has room", "src/spgemm/adaptive/cpu/short_row.hpp", "if (room >= Room) {", "if (room >= Room - 1) {", build="sim-asan", filter="Relations.*", seeds=[1]),
+    spgemm("cpu: a sum of few products begins with plus zero", "src/spgemm/adaptive/cpu/short_row.hpp", "std::fill_n(sum, Room + 1, V(-0.0));", "std::fill_n(sum, Room + 1, V(0));", filter="Relations.*", seeds=[1]),
     spgemm("cpu: products behind the last of a short row are not nothing", "src/spgemm/adaptive/cpu/short_row.hpp", "return taken & ((1u << n_) - 1);", "return taken;", filter="Relations.*", seeds=[1]),
     spgemm("cpu: rows of B are read beyond its end", "src/spgemm/adaptive/cpu/short_row.hpp", "if (b.nonzeros - l >= step) {", "if (b.nonzeros - l >= step - 1) {", filter="SpgemmEndsOn*/cpu1", seeds=[1]),
     spgemm("cpu: of two vectors in the network one is not cleaned", "src/spgemm/adaptive/cpu/sort_columns.hpp", "for (int i = 0; i < Vectors; i += 2) clean_fours", "for (int i = 2; i < Vectors; i += 2) clean_fours", filter="Relations.*", seeds=[1]),

@@ -6,8 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,6 +103,16 @@ TEST(Relations, ARowThatDiffersEndsARange)
     }
 }
 
+// Mostly positive; zeros of both signs and numbers that are not finite among them.
+template <class V>
+V some_value(std::uint64_t hash)
+{
+    constexpr V infinity = std::numeric_limits<V>::infinity();
+    constexpr std::array special{V(0), V(-0.0), V(-0.7), infinity, -infinity};
+    const auto which = static_cast<std::size_t>(below(hash, 40));
+    return which < special.size() ? special[which] : static_cast<V>(0.1 + static_cast<double>(below(hash, 1000)) / 997);
+}
+
 // Rows of C of 0 to `most` products, some of each: both tables of short rows (up to 16 and 64 products), their limits
 // and neighbours, matrices without longer rows, and blocks of rows that end with short ones; in a wide matrix, as an
 // array with marks is taken in a narrow one. Rows of B are unsorted, have an entry of a column twice, and the last
@@ -117,7 +130,7 @@ void check_few_products(std::uint64_t seed, index_t cols, index_t most, index_t 
     for (index_t i = 0; i < rows_b; ++i) {
         for (index_t k = 0; k < length_of(i); ++k) {
             b.col.push_back(static_cast<index_t>(below(hash_of(seed, i, k), i < 12 ? 50 : 9)));
-            b.value.push_back(static_cast<V>(0.1 + static_cast<double>(below(hash_of(seed, i, k, 1), 1000)) / 997));
+            b.value.push_back(some_value<V>(hash_of(seed, i, k, 1)));
         }
         b.row_begin.push_back(std::ssize(b.col));
     }

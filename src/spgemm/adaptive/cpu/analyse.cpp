@@ -57,8 +57,7 @@ void analyse(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const 
     const bool marks = !work.sorted && work.products <= marked_products * a.rows;
     const Share share = Share::in_order(policy, work, b.cols);
     if (share.dense && work.longest > share.compared && !marks) find_masks(q, b, work);
-    // Rows so short are done sooner than compared with the row before.
-    if (!policy.use_runs || work.longest <= FewProducts<V>::most) return;
+    if (!policy.use_runs) return;
     work.runs_b = find_relations(q, b);
     const bool same = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;
     work.runs_a = find_relations_of_c(q, a, work.runs_b.data(), same);

@@ -89,8 +89,7 @@ private:
         }
         n_ = n;
         std::fill_n(col_ + n, half, above_all);
-        if constexpr (Values)
-            std::fill_n(product_ + n, half, V(-0.0));  // what changes no sum, not even the sign of zero
+        if constexpr (Values) std::fill_n(product_ + n, half, V());  // added up where nobody looks
     }
 
     // A bit for every place that a column has, of the first `Room` entries.
@@ -117,7 +116,7 @@ private:
         unsigned taken = places<Room>();
         index_t at[Room + 1] = {};
         V sum[Room + 1];
-        std::fill_n(sum, Room + 1, V(-0.0));
+        std::fill_n(sum, Room + 1, V(-0.0));  // what changes no sum, not even the sign of zero
         for (int p = 0; p < Room; ++p) {
             at[place_[p]] = col_[p];
             sum[place_[p]] += product_[p];
