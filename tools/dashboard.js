@@ -1,5 +1,6 @@
-// The page of make dashboard: draws the measurements in `data`. What the entries of a run share is stored once (tools/dashboard.py).
-data.entries = data.entries.map(entry => ({...data.runs[entry.run], ...entry}));
+// The page of make dashboard: draws the measurements in `data`. What the entries of a run share is stored once, and so are the names of their fields (tools/dashboard.py).
+const {fields, rows: stored} = data.entries;
+data.entries = stored.map(row => Object.fromEntries(fields.map((field, i) => [field, row[i]]))).map(entry => ({...data.runs[entry.run], ...entry}));
 const page = document.getElementById("content");
 const unique = list => [...new Set(list)].sort((a, b) => a.localeCompare(b, "en", {numeric: true}));
 const mean = list => Math.exp(list.reduce((sum, r) => sum + Math.log(r), 0) / list.length);

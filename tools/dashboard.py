@@ -65,10 +65,11 @@ def entries_of(path):
 
 
 def in_runs(entries):
-    """The runs, and each entry with the number of its run in place of what the entries of a run share: two thirds of the size."""
+    """The runs, and the entries as rows of a table, with the number of the run in place of what the entries of a run share: half of the size."""
     numbers = {}
-    short = [{"run": numbers.setdefault(tuple(entry[field] for field in RUN), len(numbers)), **{key: value for key, value in entry.items() if key not in RUN}} for entry in entries]
-    return [dict(zip(RUN, run)) for run in numbers], short
+    fields = [field for field in entries[0] if field not in RUN] if entries else []
+    rows = [[numbers.setdefault(tuple(entry[field] for field in RUN), len(numbers)), *(entry[field] for field in fields)] for entry in entries]
+    return [dict(zip(RUN, run)) for run in numbers], {"fields": ["run", *fields], "rows": rows}
 
 
 def git(*words):
@@ -133,8 +134,8 @@ def main():
         sys.exit(f"{arguments.results}: no file *.jsonl")
     entries = [entry for path in results for entry in entries_of(path)]
     plain = [path for path in results if path.suffix == ".jsonl"]
-    runs, short = in_runs(entries)
-    page = page_with({"runs": runs, "entries": short, "history": [] if arguments.no_history else history_of(plain), "headlines": headlines(), "commit": git("rev-parse", "--short", "HEAD").strip()})
+    runs, table = in_runs(entries)
+    page = page_with({"runs": runs, "entries": table, "history": [] if arguments.no_history else history_of(plain), "headlines": headlines(), "commit": git("rev-parse", "--short", "HEAD").strip()})
     arguments.output.write_text(page, encoding="utf-8")
     print(f"{arguments.output}: {len(entries)} measurements, {len(page) / 1e6:.2f} MB")
 
