@@ -313,7 +313,8 @@ bool is_timed(const Features& t, const Limits& limits, const Policy& p)
     if (!narrow && t.value_bytes != 4) return false;
     if (two_bytes && t.cols < offset_t{p.parts} * p.clusters * least_chunks * chunk_columns<std::uint16_t>)
         return false;
-    if (p.parts < 4) return 4 * blocks <= (two_bytes ? 5 : 16) * offset_t{limits.multiprocessors};
+    const double blocks_each = two_bytes ? 1.25 : 4;  // of a multiprocessor, at most
+    if (p.parts < 4) return static_cast<double>(blocks) <= blocks_each * limits.multiprocessors;
     return blocks <= limits.multiprocessors && (p.parts == 4 || narrow);
 }
 

@@ -79,6 +79,7 @@ void check_policies(const Context& c, const std::string& name, const HostCsr<dou
         if (wide && layout == Layout::col_major) continue;
         ReservedDense<V> b(c, a.cols, n, layout,
                            std::max(leading, offset_t{layout == Layout::row_major ? n : a.cols} + 1));
+        // Some kernels copy all of B, or multiply rows of it by zeros; lines far apart are too many bytes to write.
         if (!wide && leading == 1) b.put_all([](index_t i, index_t j) { return static_cast<V>(b_at(i, j)); });
         else
             for (const index_t i : needed)
