@@ -30,6 +30,8 @@ times of these are left out.
     tulle-bench spmm *.smtx --backend cuda --against cusparse,cublas --n 128 --seconds 0.003 --type f64       also tf32, f32, f16
   bench/results/spmm-h200-weights-f16.jsonl.gz, for --dense: f16 with two blocks of a multiprocessor where they were chosen
     tulle-bench spmm *.smtx --backend cuda --against cusparse,cublas --n 128 --seconds 0.002 --type f16
+  bench/results/spmm-h200-weights-policies.jsonl.gz, for --dense: all policies on eleven pruned weights, f16, f32 and f64
+    tulle-bench spmm *.smtx --backend cuda --policy rows dense --against cusparse,cublas --n 128 --repeat 5 --type f16
 """
 import argparse
 import gzip
@@ -280,8 +282,8 @@ def show_vendor(cases, limits, model):
 
 
 DENSE = re.compile(r"dense, (\d+) columns, (\d+) parts?(?:, (\d+) clusters)?$")
-DENSE_DATA = ["spmm-h200-dense.jsonl.gz", "spmm-h200-weights-f16.jsonl.gz"]
-DENSE_COSTS = ["start", "least", "of_32", "of_64", "two_blocks", "crowded_fours", "crowded_eights", "meeting", "a_cluster"]
+DENSE_DATA = ["spmm-h200-dense.jsonl.gz", "spmm-h200-weights-f16.jsonl.gz", "spmm-h200-weights-policies.jsonl.gz"]
+DENSE_COSTS = ["start", "least", "of_32", "of_64", "two_blocks", "crowded_fours", "crowded_eights", "meeting", "a_cluster", "parts_of_32", "parts_of_64"]
 CHUNK_BYTES, LEAST_CHUNKS = 32, 16      # as in src/spmm/policy.cpp
 
 
@@ -300,7 +302,7 @@ def dense_times():
 
 def dense_costs():
     text = (ROOT / "src/spmm/policy.cpp").read_text()
-    return {name: dict(zip(DENSE_COSTS, map(float, numbers.split(",")))) for name, numbers in re.findall(r"costs_(\w+)\{([^}]*)\}", text)}
+    return {name: {**dict.fromkeys(DENSE_COSTS, 0.0), **dict(zip(DENSE_COSTS, map(float, numbers.split(","))))} for name, numbers in re.findall(r"costs_(\w+)\{([^}]*)\}", text)}
 
 
 def dense_blocks(shape, policy):
@@ -313,7 +315,7 @@ def is_timed(kind, shape, policy):
     """Policies that dense_for() of src/spmm/policy.cpp considers."""
     width, parts, clusters = policy
     blocks = dense_blocks(shape, policy)
-    if width == 128 or (width == 64 and kind in ("f64", "f16")):
+    if width == 128 or (width == 64 and (kind == "f64" or (kind == "f16" and parts > 2))):
         return False
     if kind == "f16" and shape[1] * 2 < parts * clusters * LEAST_CHUNKS * CHUNK_BYTES:
         return False
@@ -328,7 +330,8 @@ def dense_time(shape, policy, cost):
     crowded = 1 if parts < 4 or blocks <= 0.85 * MULTIPROCESSORS else cost["crowded_fours" if parts == 4 else "crowded_eights"]
     columns = cost[f"of_{width}"] * shape[1] / (parts * clusters)
     joining = cost["meeting"] + cost["a_cluster"] * clusters * max(1, 4 / parts) * width / 32 if clusters > 1 else 0
-    return max(cost["least"], cost["start"] + columns * crowded * (cost["two_blocks"] * (rounds // 2) + rounds % 2)) + joining
+    of_parts = cost[f"parts_of_{width}"] if parts > 1 else 0
+    return max(cost["least"], cost["start"] + columns * crowded * (cost["two_blocks"] * (rounds // 2) + rounds % 2)) + of_parts + joining
 
 
 def dense_error(kind, shapes, cost):

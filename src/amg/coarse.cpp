@@ -61,7 +61,7 @@ void factorise(DenseMatrix& m, index_t n, const std::vector<double>& least)
     }
 }
 
-// Column j of the inverse: L D L^T x = e_j.
+// Column j of the inverse from its diagonal entry on, as the inverse is symmetric: L D L^T x = e_j.
 void solve_unit(DenseMatrix& m, index_t n, index_t j, double* x)
 {
     std::fill_n(x, n, 0.0);
@@ -72,9 +72,13 @@ void solve_unit(DenseMatrix& m, index_t n, index_t j, double* x)
         for (index_t i = first; i < last; ++i) x[i] -= factor * row[i];
     };
     for (index_t k = j; k < n; ++k) subtract(k, k + 1, n);
-    for (index_t i = 0; i < n; ++i) x[i] *= m(i, i);
-    for (index_t k = n; k-- > 0;) subtract(k, 0, k);
+    for (index_t i = j; i < n; ++i) x[i] *= m(i, i);
+    for (index_t k = n; k-- > j;) subtract(k, j, k);
 }
+
+// Rows from which on threads are worth waking: the 16 of an H200's host took 6 ms for the 200 rows that one has done in
+// less than two.
+constexpr index_t rows_for_threads = 400;
 
 }  // namespace
 
@@ -89,14 +93,14 @@ Csr<V> invert_dense(const Context& ctx, const CsrView<V>& a)
     std::vector<double> least(at(n));  // pivots
     for (index_t i = 0; i < n; ++i) least[at(i)] = singular<V> * std::abs(m(i, i));
     factorise(m, n, least);
-#pragma omp parallel for num_threads(host.threads) schedule(dynamic, 8) if (n > 64)
+#pragma omp parallel for num_threads(host.threads) schedule(dynamic, 8) if (n > rows_for_threads)
     for (index_t j = 0; j < n; ++j) solve_unit(m, n, j, x.row(j));
     Csr<V> inverse = Csr<V>::make(host, n, n, offset_t{n} * n);
     for (index_t i = 0; i < n; ++i) {
         inverse.row_begin.data()[i + 1] = offset_t{i + 1} * n;
         for (index_t j = 0; j < n; ++j) {
             inverse.col.data()[offset_t{i} * n + j] = j;
-            inverse.value.data()[offset_t{i} * n + j] = static_cast<V>((x(i, j) + x(j, i)) / 2);
+            inverse.value.data()[offset_t{i} * n + j] = static_cast<V>(i < j ? x(i, j) : x(j, i));
         }
     }
     inverse.row_begin.data()[0] = 0;

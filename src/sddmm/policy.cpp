@@ -3,11 +3,14 @@
 // How many lanes of a GPU share a nonzero (docs/design/sddmm.md), measured on an H200 for f32 with 32 and 128 columns
 // (bench/results/sddmm-h200-lanes.jsonl.gz): four for short rows of Y, and for long ones where there is much work;
 // eight for long rows where four would leave much of the GPU without work, at the beginning or in a last round; and of
-// few nonzeros the fewest lanes that read a row of Y in one step, because there the time of one nonzero counts.
+// few nonzeros the fewest lanes that read a row of Y in one step, because there the time of one nonzero counts. Tiles
+// where computing every position is predicted to take less time.
 // Attention in two kernels costs a launch more, and less for each row and nonzero.
 #include <algorithm>
 #include <array>
 
+#include "base/math.hpp"
+#include "sddmm/steps.hpp"
 #include "tulle/error.hpp"
 #include "tulle/sddmm.hpp"
 #include "tulle/text.hpp"
@@ -32,6 +35,45 @@ bool gains_by_storing(const Features& t)
 {
     const double bytes = static_cast<double>(t.value_bytes) * t.attended;
     return t.attended > 0 && more_of_row * t.rows + more_of_byte * bytes * static_cast<double>(t.nonzeros) > of_launch;
+}
+
+// Microseconds on an H200 (bench/results/sddmm-h200-tiles.jsonl.gz: pruned weights, f32, 32 and 128 columns).
+//   lanes    a nonzero, and each byte of its row of Y, more where Y is larger than an L1; less of each where there are
+//            many, behind a longer start
+//   tiles    a round, in which each multiprocessor has a tile, by the columns of X and Y (twice as long in double);
+//            what is kept of a tile, one after the other, and of all
+struct LaneCosts {
+    double start, byte;
+};
+constexpr LaneCosts few{1.25, 9.2e-8}, many{4.6, 7.6e-8};
+constexpr double nonzero = 2.5e-6, beyond_l1 = 1.15;
+constexpr double start_of_tiles = 1.7, a_round = 0.55, column = 0.034, kept_of_tile = 7e-4, kept_of_all = 1.6e-6;
+constexpr offset_t multiprocessors = 132, l1_bytes = 256 << 10, most_in_tiles = offset_t{1} << 32;
+
+double time_of_lanes(const Features& t)
+{
+    const double row_bytes = static_cast<double>(t.value_bytes) * t.k, nonzeros = static_cast<double>(t.nonzeros);
+    const double bytes = row_bytes * (row_bytes * t.cols > static_cast<double>(l1_bytes) ? beyond_l1 : 1);
+    return std::min(few.start + nonzeros * (nonzero + few.byte * bytes),
+                    many.start + nonzeros * (nonzero + many.byte * row_bytes));
+}
+
+// If all tiles have nonzeros.
+double time_of_tiles(const Features& t)
+{
+    const offset_t tiles =
+        ceil_div(offset_t{t.rows}, offset_t{tile_side}) * ceil_div(offset_t{t.cols}, offset_t{tile_side});
+    const double columns = static_cast<double>(t.k) * (t.value_bytes == 8 ? 2 : 1),
+                 nonzeros = static_cast<double>(t.nonzeros),
+                 rounds = static_cast<double>(ceil_div(tiles, multiprocessors));
+    return start_of_tiles + rounds * (a_round + column * columns) +
+           nonzeros * (kept_of_tile / static_cast<double>(std::max(offset_t{1}, tiles)) + kept_of_all);
+}
+
+// Attention was not measured with tiles.
+bool gains_by_tiles(const Features& t)
+{
+    return t.attended == 0 && t.rows > 0 && t.nonzeros < most_in_tiles && time_of_tiles(t) < time_of_lanes(t);
 }
 
 // Whether four lanes have too few warps for long rows of so many nonzeros, or a last round of few.
@@ -60,6 +102,8 @@ Choice choose_lanes(const Features& t)
 Choice choose(const Features& t, Backend backend)
 {
     if (backend == Backend::cpu) return {{1}, "on a CPU: vectors of a core walk each row of Y"};
+    if (gains_by_tiles(t))
+        return {{0, false, true}, "so many positions have a nonzero that computing all of them takes less time"};
     Choice choice = choose_lanes(t);
     if (!gains_by_storing(t)) return choice;
     choice.policy.stored = true;
@@ -71,8 +115,10 @@ std::vector<Policy> candidates(Backend backend)
 {
     if (backend == Backend::cpu) return {{1}};
     std::vector<Policy> all;
-    for (const bool stored : {false, true})
+    for (const bool stored : {false, true}) {
         for (const int lanes : lane_counts) all.push_back({lanes, stored});
+        all.push_back({0, stored, true});
+    }
     return all;
 }
 
@@ -90,7 +136,9 @@ void check_policy(const Policy& policy, Backend backend)
 std::string to_text(const Policy& policy)
 {
     if (policy == Policy{1}) return "rows";
-    return concat(policy.lanes, " lanes for a nonzero", policy.stored ? ", scores stored" : "");
+    const std::string how =
+        policy.tiles ? concat("tiles of ", tile_side, " x ", tile_side) : concat(policy.lanes, " lanes for a nonzero");
+    return policy.stored ? how + ", scores stored" : how;
 }
 
 }  // namespace tulle::inline TULLE_ABI::sddmm

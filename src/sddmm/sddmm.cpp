@@ -62,11 +62,13 @@ struct Plan<V, C>::State {
     Features features;
     Choice choice;
     Buffer<index_t> row;        // of each nonzero, on a GPU
+    Tiles tiles;                // with Policy::tiles, instead
     Scores<Sum<V>> scores;      // with Policy::stored
     const void* known[4] = {};  // arrays already found to be in the right memory
     bool settled = false;       // a kernel has run since the pattern was written
     bool can_be_early = false;
     bool next_is_early() { return std::exchange(settled, true) && can_be_early; }
+    Walk walk() { return {row.data(), tiles.view(), choice.policy.lanes, next_is_early()}; }
     const V* factor() const { return options.scaled ? a.value : nullptr; }
 };
 
@@ -170,6 +172,10 @@ void prepare(const CudaQueue& q, State& s)
 {
     s.row = Buffer<index_t>(q, s.a.nonzeros);
     matrix::expand_rows(q, s.a.row_begin, s.a.rows, s.a.nonzeros, s.row.data());
+    if (s.choice.policy.tiles) {
+        s.tiles = make_tiles(q, s.row.data(), s.a.col, s.a.rows, s.a.cols, s.a.nonzeros);
+        s.row = {};
+    }
     if (s.choice.policy.stored) make_room(q, s.a.row_begin, s.features, s.scores);
 }
 template <class State>
@@ -180,10 +186,8 @@ void prepare(const CpuQueue&, State&)
 template <class State, class V, class C>
 void attend_stored(const CudaQueue& queue, State& s, const Attention<V, C>& o)
 {
-    const bool early = s.next_is_early();
     const ScoresView<Sum<V>> stored = s.scores.stored();
-    sample<V, Sum<V>>(queue, s.a, {s.row.data(), s.choice.policy.lanes, early},
-                      {o.alpha, 0, o.q, o.k, o.depth, o.value, stored.score});
+    sample<V, Sum<V>>(queue, s.a, s.walk(), {o.alpha, 0, o.q, o.k, o.depth, o.value, stored.score});
     const bool follows = s.can_be_early && s.a.nonzeros > 0;  // the kernel above, behind all that wrote the pattern
     weigh<V, C>(queue, s.a, follows, stored, o);
 }
@@ -213,6 +217,7 @@ Plan<V, C> Plan<V, C>::make(const Context& all, const AnyCsr<V>& given, const Op
                                            .choice = options.force ? Choice{*options.force, "asked for by the caller"}
                                                                    : choose(features, ctx.backend()),
                                            .row = {},
+                                           .tiles = {},
                                            .scores = {}});
     ctx.run([&](const auto& q) { prepare(q, *s); });
     s->can_be_early = cuda::has_dependent_launch(ctx);
@@ -228,8 +233,7 @@ void Plan<V, C>::run(Scalar alpha, const DenseView<const V>& x, const DenseView<
     if (c.empty()) return;
     s.ctx.run([&](const auto& q) {
         if (alpha == 0) return prim::scale(q, c.data(), std::ssize(c), beta);
-        sample<V, C>(q, s.a, {s.row.data(), s.choice.policy.lanes, s.next_is_early()},
-                     {alpha, beta, strided(x), strided(y), x.cols, s.factor(), c.data()});
+        sample<V, C>(q, s.a, s.walk(), {alpha, beta, strided(x), strided(y), x.cols, s.factor(), c.data()});
     });
 }
 
@@ -273,7 +277,7 @@ const Features& Plan<V, C>::features() const
 template <class V, class C>
 std::size_t Plan<V, C>::bytes() const
 {
-    return state_->wide.bytes() + state_->row.bytes() + state_->scores.bytes();
+    return state_->wide.bytes() + state_->row.bytes() + state_->tiles.bytes() + state_->scores.bytes();
 }
 template <class V, class C>
 index_t Plan<V, C>::rows() const

@@ -44,10 +44,33 @@ struct Attention {
     Strided<C> h;
 };
 
+// A square of positions of A that has nonzeros, as a block of X Y^T.
+inline constexpr int tile_side = 64;
+struct Tile {
+    index_t row, col;                // its first
+    std::uint32_t begin, count;      // of its nonzeros in TilesView::place
+    std::uint32_t rows[2], cols[2];  // which of its rows and columns have a nonzero, by bits
+};
+struct TilesView {
+    const Tile* tile = nullptr;
+    offset_t tiles = 0;
+    const std::uint32_t* place = nullptr;  // of each nonzero in A, tile by tile
+    const std::uint16_t* spot = nullptr;   // and in its tile: row * tile_side + column
+};
+struct Tiles {
+    Buffer<Tile> tile;
+    Buffer<std::uint32_t> place;
+    Buffer<std::uint16_t> spot;
+
+    TilesView view() const { return {tile.data(), tile.size(), place.data(), spot.data()}; }
+    std::size_t bytes() const { return tile.bytes() + place.bytes() + spot.bytes(); }
+};
+
 // How the nonzeros are walked through.
 struct Walk {
-    const index_t* row = nullptr;  // of each nonzero, for a GPU only
-    int lanes = 0;                 // of a GPU that share a nonzero
+    const index_t* row = nullptr;  // of each nonzero, for a GPU without tiles
+    TilesView tiles;               // of a GPU
+    int lanes = 0;                 // of a GPU that share a nonzero; 0: tiles
     bool early = false;            // the pattern is settled: a kernel may begin before the one ahead of it has ended
 };
 
@@ -81,6 +104,14 @@ template <class V, class C>
 void sample(const CpuQueue& q, const CsrView<V>& a, const Walk& walk, const Sampled<V, C>& o);
 template <class V, class C>
 void sample(const CudaQueue& q, const CsrView<V>& a, const Walk& walk, const Sampled<V, C>& o);
+
+// The same by tiles: all positions of a tile are computed, from rows of X and Y that the block's threads share.
+template <class V, class C>
+void sample_tiles(const CudaQueue& q, const Walk& walk, const Sampled<V, C>& o);
+
+// The tiles of the nonzeros at (row[p], col[p]) in a matrix of so many columns. Only for a GPU; waits.
+Tiles make_tiles(const CudaQueue& q, const index_t* row, const index_t* col, index_t rows, index_t cols,
+                 offset_t nonzeros);
 
 // Every row of H. `early` as above.
 template <class V, class C>

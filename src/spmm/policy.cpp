@@ -225,15 +225,17 @@ Policy dense_in_parts(const Features& t, const Limits& limits)
 }
 
 // Microseconds of the dense kernel on an H200, fitted by `tools/fit_spmm.py --dense --fit` to
-// bench/results/spmm-h200-dense.jsonl.gz; spmm-h200-weights-f16.jsonl.gz came later.
+// bench/results/spmm-h200-dense.jsonl.gz; blocks of 64 columns of 16-bit numbers, and what their parts cost, by hand to
+// spmm-h200-weights-policies.jsonl.gz, which came later.
 struct DenseCosts {
-    double start, least;                   // of the kernel; of any run
-    double of_32, of_64;                   // a column of the matrix beside 64 rows, by the columns of C of a block
-    double two_blocks;                     // of a multiprocessor at once take so many times as long as one
-    double crowded_fours, crowded_eights;  // blocks of clusters of four and eight that fill the GPU, likewise
-    double meeting, a_cluster;             // sums that several clusters leave in memory, and the sums of each
+    double start, least;                      // of the kernel; of any run
+    double of_32, of_64;                      // a column of the matrix beside 64 rows, by the columns of C of a block
+    double two_blocks;                        // of a multiprocessor at once take so many times as long as one
+    double crowded_fours, crowded_eights;     // blocks of clusters of four and eight that fill the GPU, likewise
+    double meeting, a_cluster;                // sums that several clusters leave in memory, and the sums of each
+    double parts_of_32 = 0, parts_of_64 = 0;  // sums of several blocks, where they are not in the others already
 };
-constexpr DenseCosts costs_f16{1.45, 1.8, 0.0039, 0.0071, 1.76, 1.95, 2, 0.83, 0.286},
+constexpr DenseCosts costs_f16{1.45, 1.8, 0.0039, 0.0047, 1.76, 1.95, 2, 0.83, 0.286, 0.45, 1},
     costs_tf32{2.45, 2.45, 0.008, 0.0129, 1.9, 1.7, 1.75, 1.27, 0.075},
     costs_f32{2.04, 2.8, 0.0131, 0.0232, 1.87, 1.75, 1.8, 0.86, 0.1},
     costs_f64{2.57, 2.8, 0.0176, 0.0341, 1.54, 1.38, 1.55, 1.44, 0.068};
@@ -268,7 +270,8 @@ double time_of_split(const Features& t, const Limits& limits, const Policy& p)
                                           : costs.crowded_eights,
                  columns = (p.width == narrowest_panel ? costs.of_32 : costs.of_64) * t.cols / (p.parts * p.clusters),
                  together = costs.two_blocks * static_cast<double>(rounds / 2) + static_cast<double>(rounds % 2);
-    return std::max(costs.least, costs.start + columns * crowded * together) + time_of_joining(costs, p);
+    const double of_parts = p.parts == 1 ? 0 : p.width == narrowest_panel ? costs.parts_of_32 : costs.parts_of_64;
+    return std::max(costs.least, costs.start + columns * crowded * together) + of_parts + time_of_joining(costs, p);
 }
 
 // Clusters that a dense panel can be shared by: each block has some columns.
@@ -303,14 +306,14 @@ std::vector<Policy> all_dense(const Features& t, const Limits& limits)
 }
 
 // Whether the time of a policy of the dense kernel is known well enough. Measured: blocks of 64 columns are not the
-// fastest for doubles, and clusters of four and eight only where each block has a multiprocessor. With 16 bits little
-// was measured but narrow blocks of long parts; where all multiprocessors have two blocks they take up to 1.4 times as
-// long as predicted, and where a few have two they do not.
+// fastest for doubles, and clusters of four and eight only where each block has a multiprocessor. With 16 bits long
+// parts, wide blocks in one or two; where all multiprocessors have two blocks they take up to 1.4 times as long as
+// predicted, and where a few have two they do not.
 bool is_timed(const Features& t, const Limits& limits, const Policy& p)
 {
     const offset_t blocks = dense_blocks(t, p);
     const bool narrow = p.width == narrowest_panel, two_bytes = t.value_bytes == 2;
-    if (!narrow && t.value_bytes != 4) return false;
+    if (!narrow && (t.value_bytes == 8 || (two_bytes && p.parts > 2))) return false;
     if (two_bytes && t.cols < offset_t{p.parts} * p.clusters * least_chunks * chunk_columns<std::uint16_t>)
         return false;
     const double blocks_each = two_bytes ? 1.25 : 4;  // of a multiprocessor, at most

@@ -2,6 +2,7 @@
 from mutants import mutant
 
 BATTERY = "*SddmmOn.IsExactForIntegers/cuda*"
+TILES = "*TilesOfEveryShape/cuda*"
 ATTENTION = "*AttentionOn.IsTheSoftmax*/cuda*"
 
 
@@ -18,8 +19,8 @@ MUTANTS = [
     sddmm("sums are exchanged over too few lanes", "src/sddmm/cuda/dots.cuh", "for (; distance > 0; distance /= 2) sum[0] +=", "for (; distance > 1; distance /= 2) sum[0] +="),
     sddmm("lanes give away what they should keep", "src/sddmm/cuda/dots.cuh", "given = upper ? sum[i] : sum[i + half]", "given = upper ? sum[i + half] : sum[i]"),
     sddmm("unaligned rows are loaded as packs", "src/sddmm/cuda/dots.cuh", "m.col == 1 && k % Pack<V>::size == 0 &&", "m.col == 1 &&"),
-    sddmm("beta of zero reads c", "src/sddmm/cuda/sample.cu", "o.beta == 0 ? product : product + o.beta * widen(o.c[p])", "product + o.beta * widen(o.c[p])"),
-    sddmm("values of A are no factor", "src/sddmm/cuda/sample.cu", "o.value ? o.alpha * (dot * widen(o.value[p]))", "o.value ? o.alpha * dot"),
+    sddmm("beta of zero reads c", "src/sddmm/cuda/dots.cuh", "o.beta == 0 ? product : product + o.beta * widen(o.c[p])", "product + o.beta * widen(o.c[p])"),
+    sddmm("values of A are no factor", "src/sddmm/cuda/dots.cuh", "o.value ? o.alpha * (dot * widen(o.value[p]))", "o.value ? o.alpha * dot"),
     sddmm("results beyond the last", "src/sddmm/cuda/sample.cu", "if (p >= nonzeros || lane", "if (p > nonzeros || lane", filter="*SddmmEndsOn*/cuda*:" + BATTERY),
     sddmm("cpu: the last nonzeros of a row", "src/sddmm/cpu/row_dots.hpp", "for (; p < end; ++p) {", "for (; p + 1 < end; ++p) {", filter="*IsExactForIntegers/cpu"),
     sddmm("cpu: columns after the last vector", "src/sddmm/cpu/row_dots.hpp", "for (index_t t = j; t < k; ++t) rest", "for (index_t t = j; t + 1 < k; ++t) rest", filter="*IsExactForIntegers/cpu"),
@@ -30,6 +31,15 @@ MUTANTS = [
     sddmm("attention: a part of a long row is left out", "src/sddmm/cuda/attend.cu", "for (int w = 1; w < warps_per_block; ++w) {", "for (int w = 2; w < warps_per_block; ++w) {", filter=ATTENTION),
     sddmm("attention: empty rows are divided by nothing", "src/sddmm/cuda/attend.cu", "empty ? Sum<V>(0) : r.sum", "false ? Sum<V>(0) : r.sum", filter="*EqualScores*/cuda*"),
     sddmm("attention, cpu: the largest score is not kept", "src/sddmm/cpu/attend.cpp", "    r.largest = largest;\n}", "}", filter="*AttentionOn.*/cpu"),
+    # tiles
+    sddmm("tiles: a stage is asked for again while it is read", "src/sddmm/cuda/sample_tiles.cu", "        __syncthreads();  // this stage is asked for again, or holds sums\n", "", filter=TILES, build="sim-tsan", seeds=[1]),
+    sddmm("tiles: sums are taken before they are all there", "src/sddmm/cuda/sample_tiles.cu", "= sum[i][j];\n    __syncthreads();", "= sum[i][j];", filter=TILES, build="sim-tsan", seeds=[1]),
+    sddmm("tiles: the third and later turns of columns are in the wrong stage", "src/sddmm/cuda/sample_tiles.cu", "left -= columns_at_once<S>, turn ^= 1", "left -= columns_at_once<S>, turn = 1", filter=TILES, seeds=[1]),
+    sddmm("tiles: lines from the 33rd on take the marks of others", "src/sddmm/cuda/sample_tiles.cu", "std::uint64_t{has[1]} << 32 | has[0]", "std::uint64_t{has[0]} << 32 | has[0]", filter=TILES, seeds=[1]),
+    sddmm("tiles: rows and columns of a place exchanged", "src/sddmm/cuda/sample_tiles.cu", "sums[spot / tile_side * sums_line + spot % tile_side]", "sums[spot % tile_side * sums_line + spot / tile_side]", filter=TILES, seeds=[1]),
+    sddmm("tiles: the last tile's nonzeros are not counted", "src/sddmm/cuda/make_tiles.cu", "is_last ? nonzeros : tile[blockIdx.x + 1].begin", "is_last ? mine.begin : tile[blockIdx.x + 1].begin", filter=TILES, seeds=[1]),
+    sddmm("tiles: sorted by their column alone", "src/sddmm/cuda/make_tiles.cu", "prim::bits_for(across * down)", "prim::bits_for(across)", filter=TILES, seeds=[1]),
+    sddmm("tiles: X is read while the kernel ahead writes it", "src/sddmm/cuda/sample_tiles.cu", "    wait_for_earlier_kernels();\n", "", filter="*SddmmChainOn*", seeds=[1]),
     # large strides, huge indices
     sddmm("strides: packs of Y in 32 bits", "src/sddmm/cuda/dots.cuh", "load_pack(y.data + col[i] * y.row + j)", "load_pack(y.data + static_cast<index_t>(col[i] * y.row) + j)", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
     sddmm("strides: numbers of Y in 32 bits", "src/sddmm/cuda/dots.cuh", "widen(y.data[col[i] * y.row + j * y.col])", "widen(y.data[static_cast<index_t>(col[i] * y.row + j * y.col)])", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),

@@ -67,7 +67,7 @@ template <class V, class C>
 inline std::vector<Policy> ways_to_attend(Backend backend)
 {
     if (backend == Backend::cpu) return candidates(backend);
-    return {Policy{4}, Policy{4, true}};
+    return {Policy{4}, Policy{4, true}, Policy{0, true, true}};
 }
 
 // Whether got is softmax(alpha Q K^T [a] at the positions of A) V. A weight has the relative error of its score's

@@ -143,6 +143,38 @@ TEST_P(SddmmOn, EveryPositionIsAddedUpInTheSameOrder)
     }
 }
 
+// Several tiles in both directions, the last ones narrow; columns that are copied to shared memory in one, two, three
+// and five turns; some positions stored twice, and tiles, rows and columns without any.
+template <class V, class C>
+void check_tiles(const Context& ctx, const Policy& policy)
+{
+    std::vector<std::tuple<index_t, index_t, double>> entries;
+    for (const auto& [i, j, v] : random_matrix<double>(150, 200, 0.4, Values::integers, 3).entries())
+        if (i / 64 != j / 64 && i % 11 != 3 && j % 13 != 5)
+            entries.insert(entries.end(), j % 17 == 0 ? 2 : 1, {i, j, v});
+    auto a = in_type<V>(csr_of<double>(150, 200, entries));
+    a.unique = false;
+    const auto there = to_device(ctx, a.view());
+    for (const index_t k : {7, 64, 65, 130, 136}) {
+        SCOPED_TRACE(name_of<V>() + ", k = " + std::to_string(k));
+        const auto x = dense<V>(150, k, Values::reals, 1), y = dense<V>(200, k, Values::reals, 2);
+        Lent<V> x_there(ctx, x, {}), y_there(ctx, y, {Layout::row_major, 8});
+        const std::vector<C> before(a.col.size(), static_cast<C>(2.0));
+        auto c = there_of(ctx, before);
+        multiply(ctx, there.view(), Sum<V>(2), x_there.view(), y_there.view(), Sum<V>(-1), c.span(),
+                 {.scaled = true, .force = policy});
+        EXPECT_TRUE(is_sampled(a, true, {2, -1}, x, y, before, host_vector(ctx, c), false));
+    }
+}
+
+TEST_P(SddmmOn, TilesOfEveryShape)
+{
+    const auto c = ctx();
+    for (const Policy& policy : candidates(c.backend()))
+        if (policy.tiles && !policy.stored)
+            for_each_type([&](auto v, auto to) { check_tiles<decltype(v), decltype(to)>(c, policy); });
+}
+
 TEST_P(SddmmOn, WritesIntoTheValuesOfA)
 {
     const auto c = ctx();
@@ -277,6 +309,31 @@ TEST_P(SddmmOn, ChoosesLanesByTheBytesOfARow)
     EXPECT_EQ(choose({.nonzeros = 152065, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{8});
     EXPECT_EQ(choose({.nonzeros = 1 << 20, .k = 1000, .value_bytes = 8}, Backend::cuda).policy, Policy{4});
     EXPECT_EQ(choose({.nonzeros = 1 << 20, .k = 32, .value_bytes = 4}, Backend::cuda).policy, Policy{4});
+}
+
+TEST_P(SddmmOn, ChoosesTilesWherePositionsAreMany)
+{
+    const Policy tiles{0, false, true};
+    const Features half{.rows = 512, .cols = 2048, .nonzeros = 524288, .k = 128, .value_bytes = 4};
+    EXPECT_EQ(choose(half, Backend::cuda).policy, tiles);
+    EXPECT_EQ(choose(half, Backend::cpu).policy, Policy{1});
+    auto other = half;
+    other.k = 32;
+    EXPECT_EQ(choose(other, Backend::cuda).policy, tiles);
+    other = half;
+    other.value_bytes = 8;
+    EXPECT_EQ(choose(other, Backend::cuda).policy, tiles);
+    other = half;
+    other.nonzeros = 104857;  // a tenth
+    EXPECT_EQ(choose(other, Backend::cuda).policy, Policy{4});
+    other = half;
+    other.cols = 512, other.nonzeros = 131072;  // fewer tiles than multiprocessors
+    EXPECT_EQ(choose(other, Backend::cuda).policy, Policy{4});
+    other = half;
+    other.attended = 64;
+    EXPECT_FALSE(choose(other, Backend::cuda).policy.tiles);
+    EXPECT_EQ(to_text(tiles), "tiles of 64 x 64");
+    EXPECT_EQ(to_text(Policy{0, true, true}), "tiles of 64 x 64, scores stored");
 }
 
 TULLE_ON_BACKENDS(SddmmOn);

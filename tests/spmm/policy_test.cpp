@@ -191,8 +191,8 @@ TEST(SpmmPolicy, DenseWhereMostRowsOfBAreNeeded)
     EXPECT_EQ(pruned(256, 2304, 0.9), dense(32, 8));
     EXPECT_EQ(pruned(512, 256, 0.9), dense(32, 1)) << "sixteen chunks";
     EXPECT_EQ(pruned(2048, 512, 0.9), dense(32, 1)) << "two blocks of a multiprocessor took 4.6 us instead of 3.6";
-    EXPECT_EQ(pruned(2048, 1024, 0.9), dense(32, 1)) << "and 6.0 us instead of 5.6";
-    EXPECT_EQ(pruned(1200, 1024, 0.9), dense(32, 2)) << "few multiprocessors have two";
+    EXPECT_EQ(pruned(2048, 1024, 0.9), dense(64, 2)) << "5.2 us, narrow blocks 5.6 and 5.9";
+    EXPECT_EQ(pruned(1200, 1024, 0.9), dense(64, 2));
     EXPECT_EQ(pruned(1000, 2048, 0.9), dense(32, 2));
     EXPECT_EQ(pruned(512, 2048, 0.9), dense(32, 4));
     EXPECT_EQ(pruned(20'000, 1024, 0.9), dense(64, 1));

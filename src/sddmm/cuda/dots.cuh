@@ -128,4 +128,12 @@ __device__ inline Sum<V> slice_dots(const Strided<const V>& x, const Strided<con
     return exchange_sums<Lanes>(sum);
 }
 
+// Entry p of c from its product.
+template <class V, class C>
+__device__ inline void put_sampled(const Sampled<V, C>& o, offset_t p, Sum<V> dot)
+{
+    const Sum<V> product = o.value ? o.alpha * (dot * widen(o.value[p])) : o.alpha * dot;
+    o.c[p] = Narrow<C>::from(o.beta == 0 ? product : product + o.beta * widen(o.c[p]));
+}
+
 }  // namespace tulle::inline TULLE_ABI::sddmm

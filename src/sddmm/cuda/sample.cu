@@ -27,8 +27,7 @@ __global__ void __launch_bounds__(threads_per_block)
     const Sum<V> dot = slice_dots<Lanes>(o.x, o.y, o.k, asked_row, asked_col);
     const offset_t p = first + nonzero_of_lane<Lanes>();
     if (p >= nonzeros || lane % (Lanes / batch<Lanes>) != 0) return;
-    const Sum<V> product = o.value ? o.alpha * (dot * widen(o.value[p])) : o.alpha * dot;
-    o.c[p] = Narrow<C>::from(o.beta == 0 ? product : product + o.beta * widen(o.c[p]));
+    put_sampled(o, p, dot);
 }
 
 }  // namespace
@@ -36,6 +35,7 @@ __global__ void __launch_bounds__(threads_per_block)
 template <class V, class C>
 void sample(const CudaQueue& q, const CsrView<V>& a, const Walk& walk, const Sampled<V, C>& o)
 {
+    if (walk.lanes == 0) return sample_tiles(q, walk, o);
     with_constant<4, 8, 16, 32>(walk.lanes, [&](auto n) {
         const offset_t slices = ceil_div(a.nonzeros, offset_t{batch<n()>});
         const bool early = walk.early && slices * n() <= most_early;
