@@ -20,8 +20,7 @@ __global__ void __launch_bounds__(threads)
 {
     const offset_t p = global_thread();
     if (p >= nonzeros) return;
-    key[p] =
-        static_cast<std::uint64_t>(row[p] / tile_side) * across + static_cast<std::uint64_t>(col[p] / tile_side);
+    key[p] = static_cast<std::uint64_t>(row[p] / tile_side) * across + static_cast<std::uint64_t>(col[p] / tile_side);
     place[p] = p;
 }
 

@@ -28,7 +28,7 @@ constexpr offset_t most_early = 1 << 16;
 // more, so that neighbouring lines begin in different banks.
 constexpr int packs_at_once = 16, line_packs = packs_at_once + 1, factor_packs = tile_side * line_packs;
 template <class S>
-constexpr index_t columns_at_once = packs_at_once * Pack<S>::size;
+constexpr index_t columns_at_once = packs_at_once* Pack<S>::size;
 template <class S>
 constexpr std::size_t stage_bytes = 2 * factor_packs * sizeof(Pack<S>);
 // From line to line of the sums: rows of a warp are in different banks.
@@ -139,8 +139,7 @@ void sample_tiles(const CudaQueue& q, const Walk& walk, const Sampled<V, C>& o)
     using S = Sum<V>;
     const std::size_t stages = (o.k > columns_at_once<S> ? 2 : 1) * stage_bytes<S>;
     const bool early = walk.early && walk.tiles.tiles * threads_per_block <= most_early;
-    launch(q,
-           {walk.tiles.tiles, threads_per_block, std::max(stages, tile_side * sums_line * sizeof(S)), 1, early},
+    launch(q, {walk.tiles.tiles, threads_per_block, std::max(stages, tile_side * sums_line * sizeof(S)), 1, early},
            sample_tiles_kernel<V, C>, walk.tiles, o);
 }
 
