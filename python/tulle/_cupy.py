@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ._arrays import F32, F64
 from ._errors import InvalidValue
 from ._operations import solve_triangular, spgemm, spmm, spmv
@@ -72,6 +74,8 @@ def _multiply(A: Any, B: Any, dense: bool, settings: cupy_backend) -> Any:
         return (spmv if B.ndim == 1 else spmm)(A, B, check=settings.check, context=settings.context)
     by_column = A.format == "csc"                # CuPy's products are CSR, so that one stored by columns is multiplied as a transposed one by rows
     C = spgemm(A.T if by_column else A, B, transpose_a=by_column, check=settings.check, context=settings.context)
+    if any(getattr(part, "indices", A.indices).dtype == np.int64 for part in (A, B)):      # CuPy's have 64 bits if a factor's have (CuPy 14)
+        C.indices, C.indptr = C.indices.astype(np.int64), C.indptr.astype(np.int64)
     return A._as_csr_type(C) if hasattr(A, "_as_csr_type") else C      # a sparse array for sparse arrays
 
 

@@ -223,7 +223,8 @@ class Cupy:
     def compressed(self, by_column: bool, shape: tuple[int, int], indptr: Any, indices: Any, data: Any) -> Any:
         from cupyx.scipy import sparse
 
-        c = (sparse.csc_matrix if by_column else sparse.csr_matrix)((data, indices, indptr.astype(np.int32)), shape=shape)
+        narrow = indptr.astype(np.int32) if len(data) <= np.iinfo(np.int32).max else indptr      # 64 bits: CuPy 14
+        c = (sparse.csc_matrix if by_column else sparse.csr_matrix)((data, indices, narrow), shape=shape)
         c.has_canonical_format = True
         return c
 

@@ -199,6 +199,10 @@ def test_cupy_backend():
         assert results[3].format == results[4].format == "csr"
         np.testing.assert_allclose(L @ on.host(results[5]), x, atol=1e-9)
         np.testing.assert_allclose(L @ on.host(results[6]), X, atol=1e-9)
+    wide = on.matrix(A)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    with tulle.cupy_backend():
+        assert (wide @ wide).indices.dtype == (wide @ on.matrix(A)).indptr.dtype == np.int64 and (M @ M).indices.dtype == np.int32
     with tulle.cupy_backend():
         np.testing.assert_array_equal(on.host(2.0 * M), 2 * A.toarray())
         np.testing.assert_array_equal(on.host(M * 2.0), 2 * A.toarray())
