@@ -38,7 +38,6 @@ MUTANTS = [
     sddmm("tiles: lines from the 33rd on take the marks of others", "src/sddmm/cuda/sample_tiles.cu", "std::uint64_t{has[1]} << 32 | has[0]", "std::uint64_t{has[0]} << 32 | has[0]", filter=TILES, seeds=[1]),
     sddmm("tiles: rows and columns of a place exchanged", "src/sddmm/cuda/sample_tiles.cu", "sums[spot / tile_side * sums_line + spot % tile_side]", "sums[spot % tile_side * sums_line + spot / tile_side]", filter=TILES, seeds=[1]),
     sddmm("tiles: the last tile's nonzeros are not counted", "src/sddmm/cuda/make_tiles.cu", "is_last ? nonzeros : tile[blockIdx.x + 1].begin", "is_last ? mine.begin : tile[blockIdx.x + 1].begin", filter=TILES, seeds=[1]),
-    sddmm("tiles: sorted by their column alone", "src/sddmm/cuda/make_tiles.cu", "prim::bits_for(across * down)", "prim::bits_for(across)", filter=TILES, seeds=[1]),
     sddmm("tiles: X is read while the kernel ahead writes it", "src/sddmm/cuda/sample_tiles.cu", "    wait_for_earlier_kernels();\n", "", filter="*SddmmChainOn*", seeds=[1]),
     # large strides, huge indices
     sddmm("strides: packs of Y in 32 bits", "src/sddmm/cuda/dots.cuh", "load_pack(y.data + col[i] * y.row + j)", "load_pack(y.data + static_cast<index_t>(col[i] * y.row) + j)", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
