@@ -374,6 +374,7 @@ def sddmm(A: Any, X: Any, Y: Any, *, scaled: bool = False, alpha: float = 1.0, s
     Returns
     -------
     sparse matrix of A's kind, with A's pattern: CSC if A is CSC, else CSR; SciPy's have no float16, and get float32
+        Where CSR or CSC store a position several times, each entry gets the product; of COO SciPy adds up the entries first.
 
     Examples
     --------
