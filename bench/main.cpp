@@ -67,9 +67,9 @@ int bench_roof(const RoofOptions& options)
 template <class Options>
 void add_timing(CLI::App& app, Options& o)
 {
-    auto* repeat = app.add_option("--repeat", o.wish.repeat, "Samples of each contender")->check(CLI::PositiveNumber);
+    auto* repeat = app.add_option("--repeat", o.wish.repeat, "Samples of each contender")->check(cli::positive());
     app.add_option("--seconds", o.wish.seconds, "Time for each contender and each way of timing")
-        ->check(CLI::PositiveNumber)
+        ->check(cli::positive())
         ->capture_default_str()
         ->excludes(repeat);
     app.add_option("--json", o.json, "Add JSON lines to this file; - is standard output, instead of the table");
@@ -137,7 +137,7 @@ void add_sptrsv(CLI::App& app, SptrsvOptions& o)
         "\"kernel=tasks warps=4\"; ablation: the fastest "
         "of the paper's, and of those with one idea more at a time");
     app.add_option("--rhs", o.right_hand_sides, "Right-hand sides, row-major")
-        ->check(CLI::PositiveNumber)
+        ->check(cli::positive())
         ->capture_default_str();
     add_cold(app, o.wish);
 }
@@ -151,7 +151,7 @@ void add_solve(CLI::App& app, SolveOptions& o)
         ->delimiter(',')
         ->capture_default_str();
     app.add_option("--tolerance", o.tolerance, "Residual over the norm of b")
-        ->check(CLI::PositiveNumber)
+        ->check(cli::positive())
         ->capture_default_str();
     app.add_option("--graphs", o.graphs, "Blocks of iterations as CUDA graphs: auto, never")
         ->check(CLI::IsMember({"auto", "never"}))
@@ -166,7 +166,7 @@ void add_partition(CLI::App& app, PartitionOptions& o)
         ->check(CLI::IsMember({"auto", "always", "never"}))
         ->capture_default_str();
     app.add_option("--link", o.link, "GB/s between devices, assumed for the prediction")
-        ->check(CLI::PositiveNumber)
+        ->check(cli::positive())
         ->capture_default_str();
 }
 
@@ -197,7 +197,7 @@ void add_spmm(CLI::App& app, SpmmOptions& o)
            "the same product without them: auto, rows; off: the matrix is divided by its largest value")
         ->check(CLI::IsMember({"off", "auto", "rows"}))
         ->capture_default_str();
-    app.add_option("--n", o.columns, "Columns of B")->delimiter(',')->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option("--n", o.columns, "Columns of B")->delimiter(',')->check(cli::positive())->capture_default_str();
     app.add_option("--against", o.against, "Baselines: eigen, mkl, cusparse, cublas")
         ->delimiter(',')
         ->capture_default_str();
@@ -214,7 +214,7 @@ void add_sddmm(CLI::App& app, SddmmOptions& o)
         ->capture_default_str();
     app.add_option("--k", o.columns, "Columns of X and Y")
         ->delimiter(',')
-        ->check(CLI::PositiveNumber)
+        ->check(cli::positive())
         ->capture_default_str();
     app.add_option("--against", o.against, "Baselines: plain (a loop, on the CPU), cusparse")
         ->delimiter(',')
@@ -244,12 +244,12 @@ void add_collect(CLI::App& app, CollectOptions& o)
     app.add_option("--backend", o.backend, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
     app.add_option("--json", o.json, "File that JSON lines are added to; - is standard output")->required();
     app.add_option("--seconds", o.seconds, "No new matrix after this long")
-        ->check(CLI::PositiveNumber)
+        ->check(cli::positive())
         ->capture_default_str();
     app.add_flag("--paper", o.paper, "sptrsv: the paper's schemes too");
     app.add_option("--products", o.products,
                    "spgemm: no matrix with more multiplications; 0: a thousand million on a GPU, 30 million on a CPU")
-        ->check(CLI::NonNegativeNumber)
+        ->check(cli::from_zero())
         ->capture_default_str();
     app.add_option("--threads", o.threads, "CPU threads; 0: all")
         ->check(CLI::Range(0, most_threads()))

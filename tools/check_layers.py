@@ -66,6 +66,8 @@ TEXT_RULES = [
     ("warp operations name their mask", r"\b__activemask\b", lambda p: in_cuda_folder(p)),
     ("std::random differs between standard libraries: generators use src/base/hash.hpp",
      r"\bstd::(mt19937|minstd_rand|default_random_engine|random_device|uniform_\w+_distribution|shuffle)\b|\brand\(\)", where("src/io")),
+    ("a function of GPUs that a build without CUDA does not call is a template: GCC without optimisation keeps others, and they name what is not built",
+     r"^\s*\[\[maybe_unused\]\][^()]*\(.*\bCudaQueue&", LIBRARY),
     ("std::format is not in every supported standard library", r"#\s*include\s*<format>|\bstd::format\b", LIBRARY),
 ]
 FAST_MATH = ("IEEE arithmetic everywhere: no fast math", re.compile(r"use_fast_math|-ffast-math|-Ofast|-funsafe-math"))
@@ -195,6 +197,7 @@ PLANTED = [
     ("not volatile", "src/spmv/cuda/a.cu", "volatile int* flag;"),
     ("name their mask", "src/spmv/cuda/a.cu", "auto m = __activemask();"),
     ("std::format", "src/base/a.cpp", "auto s = std::format(1);"),
+    ("is a template", "src/spmv/a.cpp", "[[maybe_unused]] void f(void* p, const CudaQueue& q) {}"),
     ("cuda folders", "src/spmv/a.cu", "int a;"),
     ("no fast math", "cmake/Flags.cmake", "add_compile_options(--use_fast_math)"),
     ("no fast math", "CMakePresets.json", '"CMAKE_CXX_FLAGS": "-ffast-math"'),

@@ -371,7 +371,8 @@ public:
                      const DenseView<const V>& near_null_space = {});
 
     /// Solves A x = b; waits for the result. A solve that does not converge, also because of NaN or overflow, is not an
-    /// exception: the report has the reason, and x is the best vector that was checked, after a limit the last one.
+    /// exception: the report has the reason, and x is the best vector that was checked, after a limit the last one
+    /// (of minres, gmres and fgmres the better of the two).
     /// Where candidates() has several, a solve goes on with the next one after a failure, and later solves begin with
     /// the one that converged.
     /// @param b rows() entries in the memory of the context.

@@ -30,6 +30,9 @@ WRONG_TYPES = {
     "source": [lambda: tg.bfs(G, 1.0), lambda: tg.shortest_paths(G, "0")],
     "iterations": [lambda: tg.hits(G, iterations=2.5), lambda: tg.pagerank(G, iterations=None), lambda: tg.cluster(G, iterations="2")],
     "most_per_row": [lambda: tg.multiply(G, G, most_per_row=1.5)],
+    "personalization": [lambda: tg.pagerank(G, personalization={0: 1.0}), lambda: tg.pagerank(G, personalization="abc")],
+    "dangling": [lambda: tg.pagerank(G, dangling=[{}] * 8)],
+    "near_null_space": [lambda: tulle.solve(G, x, near_null_space=[["a"]] * 8), lambda: tulle.plan_solve(G, near_null_space={1: 2})],
     "complement": [lambda: tg.multiply(G, G, mask=G, complement="no")],
     "semiring": [lambda: tg.multiply(G, G, None)],
     "policy": [lambda: tulle.plan_spmv(A, policy=None)],
@@ -53,6 +56,17 @@ def test_wrong_types_are_named(name):
         with pytest.raises(tulle.UnsupportedType, match=rf"^{name} ") as caught:
             call()
         assert "incompatible function arguments" not in str(caught.value)
+
+
+def test_times_are_no_numbers():
+    for call in (lambda: tulle.spmv(A, np.zeros(8, "M8[s]")), lambda: tulle.spmm(A, np.zeros((8, 2), "M8[s]")), lambda: tulle.solve(G, np.zeros(8, "M8[s]"))):
+        with pytest.raises(tulle.UnsupportedType, match="datetime64"):
+            call()
+
+
+def test_unknown_options_of_solve_are_named():
+    with pytest.raises(TypeError, match=r"^solve\(\) .*'x0'"):
+        tulle.solve(G, x, x0=x)
 
 
 @pytest.mark.parametrize("name, call", [

@@ -309,7 +309,8 @@ def test_new_values_after_a_fork(A, L):
 
 def test_ctrl_c_while_a_matrix_is_written(tmp_path):
     program = f"""
-import tulle, sys
+import signal, tulle
+signal.signal(signal.SIGINT, signal.default_int_handler)        # tests in the background of a shell have SIGINT ignored
 A = tulle.generate("stencil7:110")
 print("ready", flush=True)
 try:

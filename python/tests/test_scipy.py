@@ -127,6 +127,26 @@ def test_eigenvalues():
     np.testing.assert_allclose(spla.eigsh(tulle.wrap(A), 3, which="LA", return_eigenvectors=False), spla.eigsh(A, 3, which="LA", return_eigenvectors=False))
 
 
+def test_the_backend_entered_last_decides():
+    A = random_matrix(30, 30)
+
+    def ran_on_tulle():
+        before = tulle.scipy_backend.calls
+        C = A @ A
+        np.testing.assert_allclose(C.toarray(), A.toarray() @ A.toarray())
+        return tulle.scipy_backend.calls - before
+
+    with tulle.scipy_backend(context=tulle.Context(budget=16)):        # nothing fits: SciPy computes
+        assert ran_on_tulle() == 0
+        with tulle.scipy_backend():
+            assert ran_on_tulle() == 1
+            with tulle.scipy_backend(context=tulle.Context(budget=16)):
+                assert ran_on_tulle() == 0
+            assert ran_on_tulle() == 1
+        assert ran_on_tulle() == 0
+    assert ran_on_tulle() == 0
+
+
 @pytest.mark.parametrize("array", [True, False])
 @pytest.mark.parametrize("format", ["csr", "csc"])
 def test_products_of_scipy(format, array):

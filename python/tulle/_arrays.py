@@ -429,6 +429,8 @@ def require_real(dtype: np.dtype, name: str) -> None:
 def real_array(x: Any, name: str, dtype: np.dtype = F64) -> np.ndarray:
     """Contiguous, in a type; complex numbers are refused."""
     a = np.asarray(x)
+    if a.dtype.kind not in "biufc" and a.dtype != BF16:
+        raise UnsupportedType(f"{name} is no array of numbers: {type(x).__name__}")
     require_real(a.dtype, name)
     return np.ascontiguousarray(a, dtype)
 
@@ -437,7 +439,10 @@ def common_dtype(*dtypes: np.dtype) -> np.dtype:
     if BF16 in dtypes:
         others = [d for d in dtypes if d != BF16]
         return BF16 if not others else F32 if all(d in (F16, F32) for d in others) else F64
-    return np.result_type(*(d.newbyteorder("=") for d in dtypes))
+    try:
+        return np.result_type(*(d.newbyteorder("=") for d in dtypes))
+    except TypeError:
+        raise UnsupportedType(f"{' and '.join(map(str, dtypes))} have no type in common") from None
 
 
 _warned: set[str] = set()

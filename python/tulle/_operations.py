@@ -374,6 +374,7 @@ def sddmm(A: Any, X: Any, Y: Any, *, scaled: bool = False, alpha: float = 1.0, s
     Returns
     -------
     sparse matrix of A's kind, with A's pattern: CSC if A is CSC, else CSR; SciPy's have no float16, and get float32
+        Where CSR or CSC store a position several times, each entry gets the product; of COO SciPy adds up the entries first.
 
     Examples
     --------
@@ -706,14 +707,16 @@ def rigid_body_modes(coordinates: Any) -> np.ndarray:
     return modes
 
 
-def solve(A: Any, b: Any, out: Any = None, **options: Any) -> tuple[Any, SolveReport]:
+def solve(A: Any, b: Any, out: Any = None, *, method: str = "", preconditioner: str = "", rtol: float | None = None, atol: float = 0.0, maxiter: int = 10_000,
+          seconds: float = float("inf"), restart: int = 30, guess: bool = False, near_null_space: Any = None, unknowns_per_node: int = 1, graphs: bool = True, shape: Any = None,
+          dtype: Any = None, context: Context | None = None) -> tuple[Any, SolveReport]:
     """A x = b, once, by a preconditioned Krylov method.
 
     Parameters
     ----------
     A, b, out
-        As for `plan_solve` and its plan.
-    **options
+        As for `plan_solve` and its plan. A first guess, the x0 of SciPy's solvers, is in `out`, with guess=True.
+    method, preconditioner, rtol, atol, maxiter, seconds, restart, guess, near_null_space, unknowns_per_node, graphs, shape, dtype, context
         As for `plan_solve`.
 
     Returns
@@ -731,8 +734,9 @@ def solve(A: Any, b: Any, out: Any = None, **options: Any) -> tuple[Any, SolveRe
     >>> bool(report), bool(np.allclose(x, 1))
     (True, True)
     """
-    if options.get("dtype") is None:
-        a = sparse(A, options.get("shape"))
+    if dtype is None:
+        a = sparse(A, shape)
         t = dtype_at(None, a, b) if a.framework is not None else common_dtype(a.dtype, dense(b, "b")[0].dtype)
-        options["dtype"] = F64 if (a.dtype, t) == (F32, F64) else None       # wider right-hand sides are not rounded
-    return SolverPlan(A, **options)(b, out)
+        dtype = F64 if (a.dtype, t) == (F32, F64) else None       # wider right-hand sides are not rounded
+    return SolverPlan(A, method=method, preconditioner=preconditioner, rtol=rtol, atol=atol, maxiter=maxiter, seconds=seconds, restart=restart, guess=guess,
+                      near_null_space=near_null_space, unknowns_per_node=unknowns_per_node, graphs=graphs, shape=shape, dtype=dtype, context=context)(b, out)

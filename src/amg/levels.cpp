@@ -115,6 +115,9 @@ void make_vectors(const Context& ctx, LevelRows<V>& level, const Options& option
 
 void check_options(const Options& o)
 {
+    require_enumerator(o.coarsening, Coarsening::classical, "coarsening");
+    require_enumerator(o.smoother, Smoother::gauss_seidel, "smoother");
+    require_enumerator(o.cycle, Cycle::k, "cycle");
     require<ValueError>(o.strength >= 0 && o.strength < 1,
                         [&] { return concat("strength is ", o.strength, ", not from 0 to below 1"); });
     require<ValueError>(o.degree >= 1 && o.degree <= 100,

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enumerators.hpp"
 #include "base/plural.hpp"
 #include "device/placed.hpp"
 #include "factor/arrange.hpp"
@@ -64,6 +65,9 @@ constexpr double shift_growth = 4;
 
 void check_options(const Options& o)
 {
+    require_enumerator(o.kind, Kind::ilut, "kind");
+    require_enumerator(o.order, Order::automatic, "order");
+    require_enumerator(o.missing_diagonal, MissingDiagonal::add, "missing_diagonal");
     require<ValueError>(o.level >= 0, [&] { return concat("the level of fill-in is ", o.level, ", below zero"); });
     require<ValueError>(o.most_fill >= 0, [&] { return concat("most_fill is ", o.most_fill, ", below zero"); });
     require<ValueError>(o.drop >= 0, [&] { return concat("drop is ", o.drop, ", not a number from zero on"); });

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/enumerators.hpp"
 #include "graph/arguments.hpp"
 #include "graph/chunks.hpp"
 #include "graph/steps.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 void require_selection(const Select& s)
 {
+    require_enumerator(s.triangle, Triangle::upper, "triangle");
     require<ValueError>(s.threshold >= 0 && s.most_per_row >= 0 && s.recover >= 0,
                         "threshold, most_per_row and recover of a selection must not be negative");
     require<ValueError>(s.negligible >= 0, "negligible of a selection must not be negative");

@@ -5,6 +5,7 @@
 // have an entry in x. Both give the same bits.
 #include <cstdint>
 
+#include "base/enumerators.hpp"
 #include "device/placed.hpp"
 #include "graph/arguments.hpp"
 #include "graph/functions.hpp"
@@ -88,6 +89,7 @@ template <class V>
 SparseVector<V> multiply_sparse(const Context& ctx, Semiring semiring, const CsrView<V>& a,
                                 const CsrView<V>& transposed, const SparseVector<V>& x, Direction direction)
 {
+    require_enumerator(direction, Direction::pull, "direction");
     require_matrix(ctx, a);
     require_matrix(ctx, transposed);
     require(transposed.rows == a.cols && transposed.cols == a.rows && transposed.nonzeros == a.nonzeros, [&] {

@@ -102,6 +102,8 @@ Scaling parse_scaling(std::string_view name)
 template <class V, class From>
 Narrowed<V> detail::narrow_csr(const Context& ctx, const AnyCsr<From>& given, const NarrowOptions& options)
 {
+    require_enumerator(options.op, Op::transpose, "op");
+    require_enumerator(options.scaling, Scaling::rows, "scaling");
     Buffer<offset_t> wide;
     const auto a = matrix::widened<CsrView<From>>(ctx, given, wide);
     if (options.checked) check(ctx, a);

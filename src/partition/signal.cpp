@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "partition/signal.hpp"
 
+#include <concepts>
+
 namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
@@ -13,10 +15,22 @@ void wait_on([[maybe_unused]] void* event, const CpuQueue&)
     if constexpr (build::has_cuda) cuda::finish_event(event);
 }
 
-// A build without CUDA does not need these.
-[[maybe_unused]] std::shared_ptr<void> event_for(const CudaQueue& q) { return cuda::open_event(q.device); }
-[[maybe_unused]] void set_on(void* event, const CudaQueue& q) { cuda::set_event(event, q); }
-[[maybe_unused]] void wait_on(void* event, const CudaQueue& q) { cuda::wait_event(event, q); }
+// Templates: a build without CUDA makes none of them, optimised or not.
+template <std::same_as<CudaQueue> Gpu>
+std::shared_ptr<void> event_for(const Gpu& q)
+{
+    return cuda::open_event(q.device);
+}
+template <std::same_as<CudaQueue> Gpu>
+void set_on(void* event, const Gpu& q)
+{
+    cuda::set_event(event, q);
+}
+template <std::same_as<CudaQueue> Gpu>
+void wait_on(void* event, const Gpu& q)
+{
+    cuda::wait_event(event, q);
+}
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <numeric>
 
+#include "base/enumerators.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
 
@@ -40,6 +41,7 @@ Cut nearest_border(const SplitCandidate& a)
 
 std::vector<offset_t> fair_positions(offset_t total, int parts, const SplitOptions& options)
 {
+    require_enumerator(options.rule, Rule::tolerant, "rule");
     require<ValueError>(total >= 0, [&] { return concat("weights add up to ", total, ", below zero"); });
     const std::vector<int> shares = shares_of(parts, options);
     const offset_t all = std::accumulate(shares.begin(), shares.end(), offset_t{0});
@@ -87,6 +89,7 @@ std::vector<Cut> split_evenly(offset_t items, int parts, const SplitOptions& opt
 
 std::vector<Cut> map_cuts(const Context& ctx, std::span<const Cut> cuts, const offset_t* prefix)
 {
+    require<ValueError>(prefix != nullptr || cuts.empty(), "prefix is null");
     std::vector<Cut> there;
     for (const Cut& cut : cuts) {
         require<ValueError>(
@@ -110,7 +113,8 @@ double imbalance(std::span<const Cut> cuts)
 std::string_view to_text(Rule rule)
 {
     constexpr std::array<std::string_view, 3> names{"exact", "whole", "tolerant"};
-    return names[static_cast<std::size_t>(rule)];
+    const auto at = static_cast<std::size_t>(rule);
+    return at < names.size() ? names[at] : "unknown";
 }
 
 }  // namespace tulle::inline TULLE_ABI::partition

@@ -2,28 +2,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "partition/transfers.hpp"
 
+#include <concepts>
+
 namespace tulle::inline TULLE_ABI::partition {
 namespace {
 
 // From one kind of queue to another; a GPU sends to host memory in its own order, everything else is in the receiver's.
-// A build without CUDA needs only the first.
+// Those of a GPU are templates: a build without CUDA makes none of them, optimised or not.
 void move(const CpuQueue&, const void* source, const CpuQueue& to, void* target, std::size_t bytes)
 {
     copy_bytes(to, source, target, bytes);
 }
 
-[[maybe_unused]] void move(const CpuQueue&, const void* source, const CudaQueue& to, void* target, std::size_t bytes)
+template <std::same_as<CudaQueue> Gpu>
+void move(const CpuQueue&, const void* source, const Gpu& to, void* target, std::size_t bytes)
 {
     upload_bytes(to, source, target, bytes);
 }
 
-[[maybe_unused]] void move(const CudaQueue& from, const void* source, const CpuQueue&, void* target, std::size_t bytes)
+template <std::same_as<CudaQueue> Gpu>
+void move(const Gpu& from, const void* source, const CpuQueue&, void* target, std::size_t bytes)
 {
     download_bytes(from, source, target, bytes);
 }
 
-[[maybe_unused]] void move(const CudaQueue& from, const void* source, const CudaQueue& to, void* target,
-                           std::size_t bytes)
+template <std::same_as<CudaQueue> Gpu>
+void move(const Gpu& from, const void* source, const Gpu& to, void* target, std::size_t bytes)
 {
     cuda::copy_between(from, source, to, target, bytes);
 }
@@ -34,20 +38,20 @@ void move(const CpuQueue&, const void* source, const CpuQueue& to, void* target,
     copy_lines(to, source, target, shape);
 }
 
-[[maybe_unused]] void move(const CpuQueue&, const void* source, const CudaQueue& to, void* target,
-                           const LineShape& shape)
+template <std::same_as<CudaQueue> Gpu>
+void move(const CpuQueue&, const void* source, const Gpu& to, void* target, const LineShape& shape)
 {
     upload_lines(to, source, target, shape);
 }
 
-[[maybe_unused]] void move(const CudaQueue& from, const void* source, const CpuQueue&, void* target,
-                           const LineShape& shape)
+template <std::same_as<CudaQueue> Gpu>
+void move(const Gpu& from, const void* source, const CpuQueue&, void* target, const LineShape& shape)
 {
     download_lines(from, source, target, shape);
 }
 
-[[maybe_unused]] void move(const CudaQueue& from, const void* source, const CudaQueue& to, void* target,
-                           const LineShape& shape)
+template <std::same_as<CudaQueue> Gpu>
+void move(const Gpu& from, const void* source, const Gpu& to, void* target, const LineShape& shape)
 {
     if (from.device == to.device) return copy_lines(to, source, target, shape);
     if (shape.without_gaps()) return move(from, source, to, target, shape.width * shape.lines);

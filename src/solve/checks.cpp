@@ -5,6 +5,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/enumerators.hpp"
 #include "solve/policy.hpp"
 #include "tulle/error.hpp"
 #include "tulle/text.hpp"
@@ -28,6 +29,13 @@ void check_numbers(const Recipe& r)
     check_number(r.eigenvalues.lowest >= 0 && r.eigenvalues.highest >= 0, "eigenvalues must be 0 or more");
     check_number(r.inner.relative > 0 && r.inner.relative < 1, "inner.relative must be above 0 and below 1");
     check_number(r.inner.method != Method::refinement, "inner.method cannot be refinement again");
+}
+
+void check_enumerators(const Recipe& r)
+{
+    if (r.method) require_enumerator(*r.method, Method::refinement, "method");
+    if (r.inner.method) require_enumerator(*r.inner.method, Method::refinement, "inner.method");
+    require_enumerator(r.graphs, Graphs::never, "graphs");
 }
 
 void check_preconditioner(const Preconditioner& p, bool is_double, int depth);
@@ -67,8 +75,23 @@ void check_inner(const Nested& nested, bool is_double, int depth)
     check_recipe(nested.recipe(), is_double, depth);
 }
 
+void check_enumerators(const Preconditioner& p)
+{
+    if (const auto* multigrid = std::get_if<Amg>(&p)) {
+        require_enumerator(multigrid->smoother, amg::Smoother::gauss_seidel, "smoother");
+        require_enumerator(multigrid->cycle, amg::Cycle::k, "cycle");
+        require_enumerator(multigrid->precision, Precision::in_bf16, "precision");
+        require_enumerator(multigrid->coarsening, amg::Coarsening::classical, "coarsening");
+    }
+    if (const auto* factors = std::get_if<Incomplete>(&p)) {
+        require_enumerator(factors->kind, factor::Kind::ilut, "kind");
+        require_enumerator(factors->order, factor::Order::automatic, "order");
+    }
+}
+
 void check_preconditioner(const Preconditioner& p, bool is_double, int depth)
 {
+    check_enumerators(p);
     if (const auto* blocks = std::get_if<BlockJacobi>(&p))
         check_number(blocks->rows >= 1 && blocks->rows <= 32, "blocks must have 1 to 32 rows");
     if (const auto* c = std::get_if<Chebyshev>(&p))
@@ -107,6 +130,7 @@ void check_symmetric(const Recipe& r)
 
 void check_recipe(const Recipe& r, bool is_double, int depth)
 {
+    check_enumerators(r);
     check_numbers(r);
     require<ValueError>(r.method != Method::refinement || is_double, "refinement computes residuals in double",
                         "make a Plan<double>");

@@ -337,7 +337,8 @@ private:
     void end(double norm)
     {
         const bool limit = report_.reason == Reason::iterations || report_.reason == Reason::seconds;
-        const double slack = limit ? 10 : 1;  // residuals of CG rise and fall: the last x is better than it looks
+        // Residuals of CG rise and fall: the last x is better than it looks. Those that are minimised only fall.
+        const double slack = limit && !minimises_residual(report_.method) ? 10 : 1;
         const bool keep = limit && makes_fixed_steps(s_.recipe) && std::isfinite(true_);  // else not linear in b
         if (report_.reason != Reason::converged && !keep && !(true_ <= slack * best_)) restore_best();
         if (scaling_.changes() && !round_x()) return refuse("x");

@@ -211,6 +211,8 @@ bool is_symmetric(const Preconditioner& p)
 
 bool needs_symmetric(Method m) { return needs_positive_definite(m); }
 
+bool minimises_residual(Method m) { return m == Method::minres || m == Method::gmres || m == Method::fgmres; }
+
 bool has_inner_solver(const Preconditioner& p)
 {
     const Preconditioner* const smoother = nested_smoother(p);

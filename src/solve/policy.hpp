@@ -21,6 +21,9 @@ bool is_symmetric(const Preconditioner& preconditioner);
 // Whether a method relies on it.
 bool needs_symmetric(Method method);
 
+// Whether its residuals do not rise.
+bool minimises_residual(Method method);
+
 // Whether a solver is inside, which waits in every application.
 bool has_inner_solver(const Preconditioner& preconditioner);
 

@@ -5,8 +5,16 @@
 
 #include <limits>
 
+#include "tulle/amg.hpp"
 #include "tulle/error.hpp"
+#include "tulle/factor.hpp"
 #include "tulle/generate.hpp"
+#include "tulle/graph.hpp"
+#include "tulle/graph_ops.hpp"
+#include "tulle/narrow.hpp"
+#include "tulle/partition.hpp"
+#include "tulle/solve.hpp"
+#include "tulle/solve_team.hpp"
 #include "tulle/spgemm.hpp"
 #include "tulle/spgemm_team.hpp"
 #include "tulle/spmm.hpp"
@@ -106,6 +114,86 @@ TEST_F(Options, OfSptrsv)
     refuses({.analysis = sptrsv::Analysis(2)});
     refuses({.force = sptrsv::Policy{.kernel = sptrsv::Kernel(99)}});
     EXPECT_NO_THROW(sptrsv::Plan<double>::make(ctx, a.view(), {.other_side = OtherSide::ignore}));
+}
+
+TEST_F(Options, OfSolve)
+{
+    using namespace solve;
+    const auto refuses = [&](const Recipe& r) {
+        EXPECT_THROW(Plan<double>::make(ctx, a.view(), r), ValueError);
+        EXPECT_THROW(TeamPlan<double>::make(team, a.view(), r), ValueError);
+    };
+    for (const int number : {99, -1}) {
+        refuses({.method = Method(number)});
+        refuses({.method = Method::refinement, .inner = {.method = Method(number)}});
+        refuses({.graphs = Graphs(number)});
+        refuses({.preconditioner = Incomplete{.kind = factor::Kind(number)}});
+        refuses({.preconditioner = Incomplete{.order = factor::Order(number)}});
+        refuses({.preconditioner = Amg{.smoother = amg::Smoother(number)}});
+        refuses({.preconditioner = Amg{.cycle = amg::Cycle(number)}});
+        refuses({.preconditioner = Amg{.precision = Precision(number)}});
+        refuses({.preconditioner = Amg{.coarsening = amg::Coarsening(number)}});
+        refuses({.method = Method::fgmres, .preconditioner = Nested({.method = Method(number)})});
+        EXPECT_NE(to_text(Method(number)).find("unknown"), std::string::npos);
+        EXPECT_NE(to_text(Reason(number)).find("unknown"), std::string::npos);
+    }
+}
+
+TEST_F(Options, OfFactorAndAmg)
+{
+    const auto in_float = io::generate<float>(ctx, "stencil5:3");
+    for (const int number : {99, -1}) {
+        const auto refuses = [&](const factor::Options& o) {
+            EXPECT_THROW(factor::Plan<double>::make(ctx, a.view(), o), ValueError);
+        };
+        refuses({.kind = factor::Kind(number)});
+        refuses({.order = factor::Order(number)});
+        refuses({.missing_diagonal = factor::MissingDiagonal(number)});
+        const auto is_refused = [&](const amg::Options& o) {
+            EXPECT_THROW(amg::Plan<float>::make(ctx, in_float.view(), o), ValueError);
+        };
+        is_refused({.coarsening = amg::Coarsening(number)});
+        is_refused({.smoother = amg::Smoother(number)});
+        is_refused({.cycle = amg::Cycle(number)});
+        is_refused({.storage = amg::Storage(number)});
+    }
+}
+
+TEST_F(Options, OfGraphs)
+{
+    using namespace graph;
+    const auto v = a.view();
+    std::vector<double> x(9, 1.0), y(9);
+    for (const int number : {99, -1}) {
+        const auto semiring = Semiring(number);
+        const auto monoid = Monoid(number);
+        EXPECT_THROW(multiply(ctx, semiring, v, x, y), ValueError);
+        EXPECT_THROW(multiply_masked(ctx, semiring, v, v, v), ValueError);
+        EXPECT_THROW(multiply_select(ctx, semiring, v, v, {}), ValueError);
+        EXPECT_THROW(multiply_entries(ctx, semiring, v, v), ValueError);
+        EXPECT_THROW(add(ctx, monoid, v, v), ValueError);
+        EXPECT_THROW(reduce(ctx, monoid, v), ValueError);
+        EXPECT_THROW(select(ctx, v, {.triangle = Triangle(number)}), ValueError);
+        EXPECT_THROW(multiply_select(ctx, Semiring::plus_times, v, v, {.triangle = Triangle(number)}), ValueError);
+        const SparseVector<double> none{.size = 9, .index = {}, .value = {}};
+        EXPECT_THROW(multiply_sparse(ctx, Semiring::plus_times, v, v, none, Direction(number)), ValueError);
+        EXPECT_NE(to_text(semiring).find("unknown"), std::string::npos);
+    }
+}
+
+TEST_F(Options, OfPartitionsAndNarrowing)
+{
+    for (const int number : {99, -1}) {
+        const partition::SplitOptions split{.rule = partition::Rule(number)};
+        EXPECT_THROW(partition::partition(ctx, a.view(), 2, split), ValueError);
+        EXPECT_THROW(partition::split(ctx, a.row_begin.data(), 9, 2, split), ValueError);
+        EXPECT_THROW(partition::split_evenly(9, 2, split), ValueError);
+        EXPECT_EQ(to_text(split.rule), "unknown");
+        EXPECT_THROW(narrow<Float16>(ctx, a.view(), {.op = Op(number)}), ValueError);
+        EXPECT_THROW(narrow<Float16>(ctx, a.view(), {.scaling = Scaling(number)}), ValueError);
+    }
+    const std::vector<partition::Cut> cuts{{}, {.at = 4, .item = 2}};
+    EXPECT_THROW(partition::map_cuts(ctx, cuts, nullptr), ValueError);
 }
 
 }  // namespace

@@ -60,6 +60,8 @@ TEST_F(ExitCodes, ThreeForFiles)
     failure("spy stencil5:4 -o no/such/folder/a.svg", 3);
     failure("run spmv stencil5:4 --x missing.txt", 3);
     failure("run spmv stencil5:4 --x " + file("short.txt", "1\n"), 3);
+    EXPECT_NE(failure("run spmv stencil5:4 --x .", 3).find("is a directory"), std::string::npos);
+    EXPECT_NE(failure("solve stencil5:4 --rhs .", 3).find("is a directory"), std::string::npos);
     failure("spy stencil5:4 -o a.svg --permute missing.txt", 3);
     failure("spy stencil5:2 -o a.svg --permute " + file("twice.txt", "0\n1\n1\n2\n"), 3);
 }

@@ -55,6 +55,16 @@ TEST_F(Program, SolveReadsRightSidesAsTheMatrix)
     EXPECT_NE(tulle("info x.mtx --real-part").err.find(remark), std::string::npos);
 }
 
+TEST_F(Program, SolveSaysThatNoMethodHelps)
+{
+    std::ofstream(folder / "empty.mtx") << "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 1\n";
+    const Outcome empty = tulle("solve empty.mtx");
+    EXPECT_EQ(empty.code, 1);
+    EXPECT_EQ(empty.err.find("try another"), std::string::npos) << empty.err;
+    EXPECT_NE(empty.err.find("tulle info"), std::string::npos) << empty.err;
+    EXPECT_NE(tulle("solve stencil5:10 --max-iterations 2").err.find("try another"), std::string::npos);
+}
+
 TEST_F(Program, ExplainSolveComparesTheCandidates)
 {
     const auto result = json("explain solve stencil7:8 --max-seconds 5");

@@ -38,6 +38,10 @@ TEST_F(Sptrsv, SaysWhatIsWrong)
     EXPECT_NE(missing.code, 0);
     EXPECT_NE(missing.err.find("diagonal"), std::string::npos) << missing.err;
     EXPECT_EQ(tulle("run sptrsv stencil5:10 --upper --lower").code, 2);
+    std::ofstream(folder / "nan.mtx") << "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 1\n";
+    const Outcome bad = tulle("run sptrsv nan.mtx --verify");
+    EXPECT_EQ(bad.code, 2);
+    EXPECT_NE(bad.err.find("not finite"), std::string::npos) << bad.err;
 }
 
 TEST_F(Sptrsv, TunesAndMarksWhatItWouldChoose)

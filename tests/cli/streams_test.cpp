@@ -63,6 +63,9 @@ TEST_F(StreamsOfTheTool, VectorsAndProductsGoToStdout)
     EXPECT_EQ(shell("printf '1\\n2\\n3\\n4\\n' | tulle run spmv a.mtx --x - --out - --repeat 1").out,
               "9.5\n-2\n4.75\n");
     EXPECT_EQ(shell("tulle run spgemm stencil5:3 --out - --repeat 0 -q | tulle info - --json").code, 0);
+    const Outcome closed = shell("tulle run spmv a.mtx --x - <&-");
+    EXPECT_EQ(closed.code, 3);
+    EXPECT_NE(closed.err.find("cannot be read"), std::string::npos) << closed.err;
     const Outcome twice = shell("tulle run spgemm - - <a.mtx");
     EXPECT_EQ(twice.code, 2);
     EXPECT_NE(twice.err.find("cannot be read twice"), std::string::npos) << twice.err;

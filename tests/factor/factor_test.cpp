@@ -320,6 +320,11 @@ TEST_P(FactorOn, RetriesWithAShiftAndReportsIt)
     expect_reproduces(moved, host_of(c, plan.factors()), true);
     EXPECT_NE(plan.describe().find("row 2 (counted from 0): the pivot is not positive"), std::string::npos);
 
+    // A first shift of the caller's: later ones are larger, here by 4 each.
+    const auto from = Plan<double>::make(c, there.view(), {.kind = Kind::ic0, .shift = 0.01});
+    EXPECT_EQ(from.report().attempts, 4);
+    EXPECT_NEAR(from.report().shift, 0.64, 1e-12);
+
     const auto zero = csr_of<double>(2, 2, Entries{{0, 0, 0}, {0, 1, 2}, {1, 0, 2}, {1, 1, -3}});
     const auto zero_there = to_device(c, zero.view());
     const auto shifted = Plan<double>::make(c, zero_there.view());

@@ -70,7 +70,10 @@ MUTANTS = [
     mutant("minres: preconditioned norms are recorded", "src/solve/ops/minres.hpp", "0, 0, 0, 0, status->norm / beta};", "0, 0, 0, 0, 1.0};", "*ScaleOfTheSystem*/cpu*", seeds=[3, 4, 5]),
     mutant("several right-hand sides: a column that goes on has all iterations again", "src/solve/columns.cpp", "            s_.recipe.stop.iterations -= std::min(done, s_.recipe.stop.iterations);\n", "", "*TheLimitOfIterations*/cpu*", seeds=[1]),
     mutant("refinement: nodes of one unknown inside", "src/solve/methods/refinement.cpp", ".unknowns_per_node = recipe.unknowns_per_node,\n", ".unknowns_per_node = 1,\n", "Solve.RefinementTakes*", seeds=[1]),
-    mutant("refinement: the inner solver keeps its values", "src/solve/methods/refinement.cpp", "inner_.update_values(matrix_.convert(a)); }", "if (false) inner_.update_values(matrix_.convert(a)); }", "*NewValuesAreThose*/cpu*", seeds=[3, 4, 5]),
+    mutant("refinement: the matrix in float keeps the scale of its first values", "src/solve/methods/refinement.cpp", "        matrix_scale_ = power_to_one(system_.ctx, a);\n", "", "*RefinementTakesNewValuesOfAnotherScale/cpu*", seeds=[1]),
+    mutant("several right-hand sides: the limit of a column stays", "src/solve/columns.cpp", "                s.recipe.stop.iterations = iterations;\n", "", "*ALaterSolveHasAllIterationsAgain/cpu*", seeds=[1]),
+    mutant("loop: the last x after a limit, whatever the method", "src/solve/loop.hpp", "limit && !minimises_residual(report_.method) ? 10 : 1", "limit ? 10 : 1", BAD, seeds=[1]),
+    mutant("refinement: the inner solver keeps its values", "src/solve/methods/refinement.cpp", "        inner_.update_values(matrix_.convert(a, matrix_scale_));\n", "", "*NewValuesAreThose*/cpu*", seeds=[3, 4, 5]),
     mutant("chebyshev: bounds of the first values", "src/solve/methods/chebyshev.cpp", "void update_values(const CsrView<V>&) override { find_bounds(); }", "void update_values(const CsrView<V>&) override {}", "*NewValuesAreThose*/cpu*", seeds=[3, 4, 5]),
     mutant("amg in float: new values keep the scale of the first", "src/solve/preconditioner.cpp", "        matrix_scale_ = power_to_one(diagonal_range(ctx_, a).most);\n        plan_", "        plan_", "*NewValuesOfAnotherScale/cpu*", seeds=[1]),
     # CUDA graphs

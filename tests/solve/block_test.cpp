@@ -151,6 +151,24 @@ TEST_P(BlockOn, TheLimitOfIterationsIsForAllThatAColumnTries)
     EXPECT_GT(most, 0) << "no column went on alone";
 }
 
+TEST_P(BlockOn, ALaterSolveHasAllIterationsAgain)
+{
+    const Context c = ctx();
+    HostCsr<double> a = laplacian<double>(12, 11, 1);
+    for (double& v : a.value)
+        if (v > 0) v = 3.5;  // of 4: columns go on alone
+    const Csr<double> there = to_device(c, a.view());
+    auto plan = Plan<double>::make(c, there.view(), {.preconditioner = None{}, .stop = {.iterations = 20}});
+    const auto b = to_device<double>(c, std::span<const double>(columns_of<double>(a.rows, 3)));
+    auto x = to_device<double>(c, std::span<const double>(std::vector<double>(static_cast<std::size_t>(3 * a.rows))));
+    for (int round = 0; round < 3; ++round) {
+        plan.solve(DenseView<const double>{a.rows, 3, a.rows, Layout::col_major, b.data()},
+                   DenseView<double>{a.rows, 3, a.rows, Layout::col_major, x.data()});
+        EXPECT_EQ(plan.policy().stop.iterations, 20);
+        EXPECT_FALSE(plan.policy().guess);
+    }
+}
+
 TEST_P(BlockOn, RefusesWhatDoesNotFit)
 {
     const Context c = ctx();

@@ -92,6 +92,36 @@ TEST_P(ScaleOn, EveryMethodSolvesForSmallAndLargeRightHandSides)
     }
 }
 
+// Inside refinement the matrix is in float, which has a smaller range than double.
+TEST_P(ScaleOn, RefinementSolvesForSmallAndLargeMatrices)
+{
+    auto a = laplacian<double>(5, 4, 1);
+    const auto b = integers_for<double>(a.rows);
+    const Recipe recipe{.method = Method::refinement, .preconditioner = Jacobi{}};
+    const auto usual = answer_to<double>(ctx(), a, b, recipe);
+    const auto values = a.value;
+    for (const int exponent : {-400, 150, 900}) {
+        SCOPED_TRACE(exponent);
+        a.value = times_power(values, exponent);
+        const auto found = answer_to<double>(ctx(), a, b, recipe);
+        EXPECT_TRUE(found.report.converged()) << found.report.text();
+        EXPECT_EQ(times_power(found.x, exponent), usual.x);
+    }
+}
+
+TEST_P(ScaleOn, RefinementTakesNewValuesOfAnotherScale)
+{
+    auto a = laplacian<double>(5, 4, 1);
+    const Csr<double> there = to_device(ctx(), a.view());
+    auto plan = Plan<double>::make(ctx(), there.view(), {.method = Method::refinement, .preconditioner = Jacobi{}});
+    a.value = times_power(a.value, 500);
+    const Csr<double> other = to_device(ctx(), a.view());
+    plan.update_values(other.view());
+    const auto ones = to_device<double>(ctx(), std::span<const double>(std::vector<double>(20, 1.0)));
+    Buffer<double> x = to_device<double>(ctx(), std::span<const double>(std::vector<double>(20, 0.0)));
+    EXPECT_TRUE(plan.solve(ones.span(), x.span()).converged());
+}
+
 TEST_P(ScaleOn, ReportsTheScaleOfTheCaller)
 {
     const auto a = laplacian<double>(5, 4, 1);

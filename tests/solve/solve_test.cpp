@@ -231,6 +231,12 @@ std::vector<BadCase> bad_cases()
         all.push_back({"unreachable, " + to_text(m), grid<double>(5), std::vector<double>(25, 1),
                        with(m, {.relative = 1e-30, .stagnation = 20}), Reason::stagnated});
     }
+    for (const offset_t limit : {3, 39})  // x grows out of all bounds behind the least-squares solution
+        all.push_back({concat("singular, minres, ", limit, " iterations"),
+                       csr_of<double>(5, 5, {{4, 4, 3.0}}),
+                       {3, 0, 0, 2, 1},
+                       {.method = Method::minres, .preconditioner = None{}, .stop = {.iterations = limit}},
+                       Reason::iterations});
     for (const Method m : {Method::cg, Method::pipelined_cg})
         all.push_back({"unreachable, " + to_text(m), grid<double>(5), std::vector<double>(25, 1),
                        with(m, {.relative = 1e-30, .stagnation = 20}), Reason::stagnated});

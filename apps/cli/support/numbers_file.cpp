@@ -5,6 +5,8 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <system_error>
@@ -23,6 +25,9 @@ std::istream& open_text(const std::string& file, std::ifstream& opened)
         claim_stdin("a vector");
         return std::cin;
     }
+    std::error_code none;
+    require<FileError>(!std::filesystem::is_directory(file, none),
+                       [&] { return concat(file, ": is a directory, not a file"); });
     opened.open(file);
     require<FileError>(opened.good(),
                        [&] { return concat(file, ": cannot be opened: ", std::generic_category().message(errno)); });
@@ -38,6 +43,13 @@ bool next_line(std::istream& in, std::string& line, offset_t& number)
         if (line.find_first_not_of(" \t") != line.npos) return true;
     }
     return false;
+}
+
+void check_read(const std::istream& in, const std::string& file)
+{
+    const int fault = errno;
+    require<FileError>(!in.bad() && !(&in == &std::cin && std::ferror(stdin) != 0),
+                       [&] { return concat(file, ": cannot be read: ", std::generic_category().message(fault)); });
 }
 
 void check_text_file(const std::string& file, std::string_view hint)
@@ -64,6 +76,7 @@ std::vector<V> read_numbers(const std::string& file, index_t expected)
         });
         all.push_back(value);
     }
+    check_read(in, file);
     require<FormatError>(std::ssize(all) == expected, [&] {
         return concat(file, ": ", counted(std::ssize(all), "number", "numbers"), ", but ", expected,
                       expected == 1 ? " is needed" : " are needed");

@@ -19,6 +19,9 @@ std::istream& open_text(const std::string& file, std::ifstream& opened);
 // The next line that is not blank, without its end and a byte order mark; `number` counts all lines, from 1.
 bool next_line(std::istream& in, std::string& line, offset_t& number);
 
+// After the last line: FileError where it is the last one because reading failed.
+void check_read(const std::istream& in, const std::string& file);
+
 // Asked before there is anything to write, of a text: one number a line, or as the verb says.
 void check_text_file(const std::string& file, std::string_view hint = "name it like x.txt");
 

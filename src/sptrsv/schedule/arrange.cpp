@@ -6,6 +6,7 @@
 #include "sptrsv/steps.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <utility>
 
 #include "tulle/memory.hpp"
@@ -123,10 +124,11 @@ Triangle upload_triangle(const Queue& q, const Pattern& t, const Sources& source
     return {{t.rows, t.reversed, up(t.row_begin), up(t.col)}, {up(sources.source), up(sources.diagonal)}};
 }
 
+// Templates, so that a build without CUDA makes none of them, optimised or not.
 // Nodes are found on the host; tasks are laid out on the GPU unless the host is asked to, or there are too many levels.
-[[maybe_unused]] Tasks tasks_from_host(const Context& ctx, const CudaQueue& q, const CpuQueue& host,
-                                       AnalysisState& known, const Options& options, const Policy& s,
-                                       const Packing& packing)
+template <std::same_as<CudaQueue> Gpu>
+Tasks tasks_from_host(const Context& ctx, const Gpu& q, const CpuQueue& host, AnalysisState& known,
+                      const Options& options, const Policy& s, const Packing& packing)
 {
     const Pattern& t = pattern_on_host(ctx, known);
     const Graph* found = s.merge == Merge::none ? &levels_on_host(ctx, known) : find_merged(*known.host, s);
@@ -141,8 +143,8 @@ Triangle upload_triangle(const Queue& q, const Pattern& t, const Sources& source
     return known.device ? write(known.device->triangle) : write(upload_triangle(q, t, sources_on_host(ctx, known)));
 }
 
-[[maybe_unused]] Tasks tasks_from_device(const CudaQueue& q, const AnalysisState& known, const Policy& s,
-                                         const Packing& packing)
+template <std::same_as<CudaQueue> Gpu>
+Tasks tasks_from_device(const Gpu& q, const AnalysisState& known, const Policy& s, const Packing& packing)
 {
     const DeviceAnalysis& there = *known.device;
     const bool chains = s.merge == Merge::chains;

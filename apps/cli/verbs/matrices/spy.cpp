@@ -88,6 +88,7 @@ Places read_places(const std::string& file, index_t n)
         seen[static_cast<std::size_t>(row)] = true;
         places.push_back(row);
     }
+    check_read(in, file);
     require<FormatError>(std::ssize(places) == n,
                          [&] { return concat(file, ": ", places.size(), " rows are named, but the matrix has ", n); });
     return places;

@@ -104,6 +104,10 @@ Verdict check(const Plain<V>& plain, V alpha, const std::vector<V>& b, index_t s
     Verdict worst;
     for (index_t side = 0; side < sides; side += std::max<index_t>(1, sides - 1)) {
         const PlainSolution plainly = solve_plainly(plain, static_cast<long double>(alpha), b, sides, side);
+        const bool defined =
+            std::none_of(plainly.exact.begin(), plainly.exact.end(), [](long double v) { return std::isnan(v); });
+        require<ValueError>(defined, "the triangle has values that are not finite",
+                            "look at the matrix with tulle validate --finite");
         const bool fits = std::all_of(plainly.exact.begin(), plainly.exact.end(), [](long double v) {
             return std::abs(v) <= static_cast<long double>(std::numeric_limits<V>::max());
         });

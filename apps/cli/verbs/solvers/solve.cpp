@@ -252,6 +252,18 @@ void print_table(const Session& session, const SolveOptions& o, const std::strin
     session.console.print(text);
 }
 
+// What to try where a solve has not converged. The note of a report tells of rows without entries and of matrices that
+// cannot be inverted.
+template <class V>
+std::string hint_for(const SolveOptions& o, const solve::Report& report)
+{
+    if (is_beyond_float<V>(o))
+        return "float does not reach such a tolerance: leave --tolerance at 1e-5, or use --type f64";
+    if (report.note.find("singular") != std::string::npos || report.note.find("no entries") != std::string::npos)
+        return "no method solves such a system for every b: look at the matrix with tulle info";
+    return "try another --method or --preconditioner, a larger --tolerance or more --max-iterations";
+}
+
 template <class V>
 void solve_as(const Session& session, const SolveOptions& o)
 {
@@ -285,9 +297,7 @@ void solve_as(const Session& session, const SolveOptions& o)
     }
     require<CheckFailed>(
         outcome.report.converged(), [&] { return concat(o.matrix.text, ": ", outcome.report.text()); },
-        is_beyond_float<V>(o) ? "float does not reach such a tolerance: leave --tolerance at 1e-5, or use --type f64"
-                              : "try another --method or --preconditioner, a larger --tolerance or more "
-                                "--max-iterations");
+        hint_for<V>(o, outcome.report));
 }
 
 }  // namespace
