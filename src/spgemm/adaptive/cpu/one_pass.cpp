@@ -15,9 +15,21 @@
 namespace tulle::inline TULLE_ABI::spgemm::one_pass {
 namespace {
 
-// Room for all products is taken up to this many, and where rows of C have no more than this many on average: masks and
-// arrays (fill.cpp) are faster for longer ones.
-constexpr offset_t most_products = offset_t{1} << 26, most_products_per_row = 64;
+// Room for all products is taken up to this many: positions are 32-bit numbers.
+constexpr offset_t most_products = offset_t{1} << 26;
+
+// Products of a row of C on average up to which one pass is faster than two: where B and the positions of a thread stay
+// in the second cache, and where they do not. There a product waits for its position, and an array of sums and marks,
+// or a comparison, is faster from about 16 on (measured: docs/experiments/spgemm.md).
+constexpr offset_t cache_bytes = offset_t{1} << 20, most_in_cache = 64, most_beyond = 8;
+
+template <class V>
+offset_t most_per_row(const CsrView<V>& b)
+{
+    const offset_t bytes = b.nonzeros * offset_t{sizeof(index_t) + sizeof(V)} + b.rows * offset_t{sizeof(offset_t)} +
+                           b.cols * offset_t{sizeof(index_t)};
+    return bytes <= cache_bytes ? most_in_cache : most_beyond;
+}
 
 index_t blocks_for(index_t rows) { return rows / rows_in_block + (rows % rows_in_block != 0 ? 1 : 0); }
 
@@ -108,7 +120,7 @@ bool count_blocks(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, R
     prim::exclusive_scan(q, rows.block_begin.data(), rows.block_begin.data(), blocks);
     rows.longest = prim::maximum(q, longest.data(), blocks, offset_t{0});
     const offset_t products = rows.room();
-    return products <= most_products && products <= most_products_per_row * a.rows &&
+    return products <= most_products && products <= most_per_row(b) * a.rows &&
            offset_t{b.cols} * q.threads <= products && !follow_mostly(a, b);
 }
 

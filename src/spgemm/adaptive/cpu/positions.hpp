@@ -55,19 +55,18 @@ public:
     // The same in ascending order.
     index_t add_sorted(const CsrView<V>& a, const CsrView<V>& b, index_t row, index_t* col, V* value)
     {
-        const index_t first_before = first_, n = add(a, b, row, col_, value_);
-        if (n <= most_compared) place_compared(n, col, value);
-        else {
-            const index_t first = first_before;
-            std::copy(col_, col_ + n, col);
-            sort(col, n);
-            for (index_t k = 0; k < n; ++k) value[k] = value_[position_[col[k]] - first];
-        }
+        const index_t first = first_, n = add(a, b, row, col, value);
+        if (std::is_sorted(col, col + n)) return n;  // mostly so where rows of B are aggregates
+        std::copy_n(col, n, col_);
+        std::copy_n(value, n, value_);
+        if (n <= most_compared) return place_compared(n, col, value);
+        sort(col, n);
+        for (index_t k = 0; k < n; ++k) value[k] = value_[position_[col[k]] - first];
         return n;
     }
 
 private:
-    void place_compared(index_t n, index_t* col, V* value)
+    index_t place_compared(index_t n, index_t* col, V* value)
     {
         index_t place[most_compared + padding];
         count_smaller(col_, n, place);
@@ -75,11 +74,11 @@ private:
             col[place[k]] = col_[k];
             value[place[k]] = value_[k];
         }
+        return n;
     }
 
     void sort(index_t* col, index_t n)
     {
-        if (std::is_sorted(col, col + n)) return;
         if (n <= most_in_network) return sort_few(col, n);
         for (index_t k = 0; k < n; ++k) bits_.touch(col[k]);
         bits_.take_columns([&](index_t c) { *col++ = c; });
