@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "prim/reduce.hpp"
 #include "prim/scan.hpp"
@@ -18,17 +19,33 @@ namespace {
 // Room for all products is taken up to this many: positions are 32-bit numbers.
 constexpr offset_t most_products = offset_t{1} << 26;
 
-// Products of a row of C on average up to which one pass is faster than two: where B and the positions of a thread stay
-// in the second cache, and where they do not. There a product waits for its position, and an array of sums and marks,
-// or a comparison, is faster from about 16 on (measured: docs/experiments/spgemm.md).
-constexpr offset_t cache_bytes = offset_t{1} << 20, most_in_cache = 64, most_beyond = 8;
+// Products of a row of C on average up to which one pass is faster than two: where the rows of B between the first and
+// the last one that a row of A picks stay in the second cache, and where they do not. There a product waits for its
+// position, and an array of sums and marks, or a comparison, is faster from about 16 on (measured:
+// docs/experiments/spgemm.md).
+constexpr double cache_bytes = 1 << 20;
+constexpr offset_t most_in_cache = 64, most_beyond = 8;
+constexpr index_t asked_rows = 256;
+
+// visit(row) for some rows, evenly spread.
+template <class V, class Visit>
+void for_some_rows(const CsrView<V>& a, const Visit& visit)
+{
+    const index_t step = std::max(1, a.rows / asked_rows);
+    for (offset_t i = step - 1; i < a.rows; i += step) visit(i);
+}
 
 template <class V>
-offset_t most_per_row(const CsrView<V>& b)
+offset_t most_per_row(const CsrView<V>& a, const CsrView<V>& b)
 {
-    const offset_t bytes = b.nonzeros * offset_t{sizeof(index_t) + sizeof(V)} + b.rows * offset_t{sizeof(offset_t)} +
-                           b.cols * offset_t{sizeof(index_t)};
-    return bytes <= cache_bytes ? most_in_cache : most_beyond;
+    double span = 0, rows = 0;
+    for_some_rows(a, [&](offset_t i) {
+        if (a.row_begin[i] == a.row_begin[i + 1]) return;
+        span += 1 + std::abs(static_cast<double>(a.col[a.row_begin[i + 1] - 1]) - a.col[a.row_begin[i]]);
+        ++rows;
+    });
+    const double bytes = static_cast<double>(b.nonzeros) * (2 * sizeof(index_t) + sizeof(V)) / std::max(1, b.rows);
+    return span * bytes <= rows * cache_bytes ? most_in_cache : most_beyond;
 }
 
 index_t blocks_for(index_t rows) { return rows / rows_in_block + (rows % rows_in_block != 0 ? 1 : 0); }
@@ -42,15 +59,14 @@ index_t end_of(index_t block, index_t rows)
 template <class V>
 bool follow_mostly(const CsrView<V>& a, const CsrView<V>& b)
 {
-    constexpr index_t asked = 256;
-    const index_t step = std::max(1, a.rows / asked);
     index_t rows = 0, follow = 0;
-    for (offset_t i = step - 1; i < a.rows; i += step, ++rows) {
+    for_some_rows(a, [&](offset_t i) {
         Relation r = relation_of(a, i);
         for (offset_t k = a.row_begin[i]; r == shifted_pattern && k < a.row_begin[i + 1]; ++k)
             if (relation_of(b, a.col[k]) != shifted_pattern) r = unrelated;
         follow += r != unrelated ? 1 : 0;
-    }
+        ++rows;
+    });
     return 2 * follow > rows;
 }
 
@@ -120,7 +136,7 @@ bool count_blocks(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, R
     prim::exclusive_scan(q, rows.block_begin.data(), rows.block_begin.data(), blocks);
     rows.longest = prim::maximum(q, longest.data(), blocks, offset_t{0});
     const offset_t products = rows.room();
-    return products <= most_products && products <= most_per_row(b) * a.rows &&
+    return products <= most_products && products <= most_per_row(a, b) * a.rows &&
            offset_t{b.cols} * q.threads <= products && !follow_mostly(a, b);
 }
 
