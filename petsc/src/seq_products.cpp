@@ -38,7 +38,7 @@ Op op_of_b(MatProductType type) { return type == MATPRODUCT_ABt ? Op::transpose 
 Csr<double> multiply_first(MatProductType type, const Seen& a, const Seen& b)
 {
     Csr<double> c = tulle::spgemm::multiply(context(), a.view, b.view,
-                                                  {.op_a = op_of_a(type), .op_b = op_of_b(type), .checked = false});
+                                            {.op_a = op_of_a(type), .op_b = op_of_b(type), .checked = false});
     if (type != MATPRODUCT_PtAP) return c;
     return tulle::spgemm::multiply(context(), b.view, c.view(), {.op_a = Op::transpose, .checked = false});
 }

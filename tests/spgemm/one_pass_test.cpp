@@ -158,8 +158,8 @@ TEST(SpgemmInOnePass, LeavesOtherProductsToThePhases)
 {
     const auto [name, a, b] = pair_of_few_products<double>(100, 60, 100'000, 3);
     check_one_pass(a, b, false);
-    const auto band = matrix_where<double>(400, 400, Values::reals, 5,
-                                           [](index_t i, index_t j) { return std::abs(i - j) <= 1; });
+    const auto band =
+        matrix_where<double>(400, 400, Values::reals, 5, [](index_t i, index_t j) { return std::abs(i - j) <= 1; });
     check_one_pass(band, band, false);
     const auto full = random_matrix<double>(90, 90, 0.5, Values::reals, 9);
     check_one_pass(full, full, false);

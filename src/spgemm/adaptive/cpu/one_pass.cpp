@@ -143,7 +143,8 @@ bool count_blocks(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, R
 template <class V>
 std::size_t bytes_for(const CpuQueue& q, const Rows<V>& rows, index_t cols)
 {
-    const offset_t entry = sizeof(index_t) + sizeof(V), scratch = std::min(rows.longest, offset_t{cols} + 1) + Positions<V>::padding;
+    const offset_t entry = sizeof(index_t) + sizeof(V),
+                   scratch = std::min(rows.longest, offset_t{cols} + 1) + Positions<V>::padding;
     return static_cast<std::size_t>(rows.room() * entry + q.threads * (cols * offset_t{5} + scratch * entry));
 }
 

@@ -41,7 +41,7 @@ public:
                 const index_t c = b.col[l], before = position[c] - first;
                 const index_t is_new = before >> 31;  // all bits or none: a branch would be mispredicted
                 const index_t at = before ^ ((before ^ n) & is_new);
-                col[n] = c;  // a free place, taken if the column is new
+                col[n] = c;          // a free place, taken if the column is new
                 value[n] = V(-0.0);  // what changes no sum, not even the sign of zero
                 position[c] = first + at;
                 n -= is_new;
