@@ -1,7 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // MatProduct of sequential matrices: AB, AtB, ABt and PtAP of sparse ones, AB and AtB with a dense B. The symbolic
-// phase makes the plans, which stay with the result; the numeric phase runs them with the values of now.
+// phase computes the values too, without a plan; the first numeric phase with other values makes the plans, which stay
+// with the result.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -18,11 +19,11 @@ using SpgemmPlan = tulle::spgemm::Plan<double>;
 
 // C = op(A) op(B), or C = Pt (A P) in two products.
 struct SeqProduct {
-    std::optional<SpgemmPlan> first, second;
-    Csr<double> middle;                // A P
-    std::optional<Csr<double>> again;  // C once more, from the second numeric phase on
-    ValueStamp a, b;                   // the values that the symbolic phase saw
-    bool fresh = true;                 // no numeric phase yet: C has the products of those values
+    std::optional<SpgemmPlan> first, second;  // from the first numeric phase with other values on
+    Csr<double> middle;                       // A P
+    std::optional<Csr<double>> again;         // C once more
+    ValueStamp a, b;                          // the values that the symbolic phase saw
+    bool fresh = true;                        // no numeric phase yet: C has the products of those values
 };
 
 PetscErrorCode destroy_product(void* data)
@@ -31,28 +32,37 @@ PetscErrorCode destroy_product(void* data)
     return 0;
 }
 
+Op op_of_a(MatProductType type) { return type == MATPRODUCT_AtB ? Op::transpose : Op::none; }
+Op op_of_b(MatProductType type) { return type == MATPRODUCT_ABt ? Op::transpose : Op::none; }
+
+Csr<double> multiply_first(MatProductType type, const Seen& a, const Seen& b)
+{
+    Csr<double> c = tulle::spgemm::multiply(context(), a.view, b.view,
+                                            {.op_a = op_of_a(type), .op_b = op_of_b(type), .checked = false});
+    if (type != MATPRODUCT_PtAP) return c;
+    return tulle::spgemm::multiply(context(), b.view, c.view(), {.op_a = Op::transpose, .checked = false});
+}
+
 SpgemmPlan make_plan(const tulle::AnyCsr<double>& a, const tulle::AnyCsr<double>& b, Op op_a, Op op_b)
 {
     ++counts().plans;
     return SpgemmPlan::make(context(), a, b, {.op_a = op_a, .op_b = op_b, .checked = false});
 }
 
-Csr<double> multiply_first(SeqProduct& product, MatProductType type, const Seen& a, const Seen& b)
+void make_plans(SeqProduct& product, MatProductType type, const Seen& a, const Seen& b)
 {
-    const Op op_a = type == MATPRODUCT_AtB ? Op::transpose : Op::none;
-    const Op op_b = type == MATPRODUCT_ABt ? Op::transpose : Op::none;
-    product.first.emplace(make_plan(a.view, b.view, op_a, op_b));
-    if (type != MATPRODUCT_PtAP) return product.first->run();
+    product.first.emplace(make_plan(a.view, b.view, op_of_a(type), op_of_b(type)));
+    if (type != MATPRODUCT_PtAP) return;
     product.middle = product.first->run();
     product.second.emplace(make_plan(b.view, product.middle.view(), Op::transpose, Op::none));
-    return product.second->run();
 }
 
-void multiply_again(SeqProduct& product, const Seen& a, const Seen& b)
+void multiply_again(SeqProduct& product, MatProductType type, const Seen& a, const Seen& b)
 {
-    product.first->update_values(a.view, b.view);
-    product.first->run(product.second ? product.middle : *product.again);
-    if (!product.second) return;
+    if (!product.first) make_plans(product, type, a, b);
+    else product.first->update_values(a.view, b.view);
+    product.first->run(type == MATPRODUCT_PtAP ? product.middle : *product.again);
+    if (type != MATPRODUCT_PtAP) return;
     product.second->update_values(b.view, product.middle.view());
     product.second->run(*product.again);
 }
@@ -82,7 +92,7 @@ PetscErrorCode numeric(Mat c)
             PetscCall(see(c, now));
             product.again = pattern_of(now);
         }
-        multiply_again(product, a, b);
+        multiply_again(product, c->product->type, a, b);
         ++counts().numeric;
         PetscCall(MatSeqAIJGetArrayWrite(c, &value));
         PetscCall(
@@ -113,7 +123,7 @@ PetscErrorCode symbolic(Mat c)
         Seen a, b;
         PetscCall(see(p->A, a));
         PetscCall(see(p->B, b));
-        const Csr<double> result = multiply_first(*product, p->type, a, b);
+        const Csr<double> result = multiply_first(p->type, a, b);
         product->a = a.values;
         product->b = b.values;
         ++counts().symbolic;

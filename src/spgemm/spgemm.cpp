@@ -23,6 +23,7 @@
 #include "base/plural.hpp"
 #include "device/host_memory.hpp"
 #include "prim/scan.hpp"
+#include "spgemm/adaptive/cpu/one_pass.hpp"
 #include "spgemm/adaptive/groups.hpp"
 #include "spgemm/factor.hpp"
 #include "spgemm/reuse/kept.hpp"
@@ -137,15 +138,22 @@ std::unique_ptr<State> make_counted_state(const Context& ctx, const AnyCsr<V>& a
     return s;
 }
 
+// Whether the budget has room for so many bytes more.
+template <class State>
+bool has_room_for(const State& s, std::size_t bytes)
+{
+    const Memory& memory = s.ctx.memory();
+    const Space space = s.limits.backend == Backend::cpu ? Space::host : Space::device;
+    const std::size_t budget = memory.budget(space), live = memory.live(space);
+    return budget == Memory::unlimited || (live < budget && bytes <= budget - live);
+}
+
 // Whether one kernel computes C: it may, and the budget has room for rows that are not in order yet.
 template <class State>
 bool is_for_one_kernel(const State& s, std::size_t value_bytes)
 {
-    if (!s.choice.policy.one_kernel || !small::is_small(s.features)) return false;
-    const Memory& memory = s.ctx.memory();
-    const std::size_t need = result_bytes(s.rows(), small::first_room(s.features), value_bytes);
-    const std::size_t budget = memory.budget(Space::device), live = memory.live(Space::device);
-    return budget == Memory::unlimited || (live < budget && 2 * need <= budget - live);
+    return s.choice.policy.one_kernel && small::is_small(s.features) &&
+           has_room_for(s, 2 * result_bytes(s.rows(), small::first_room(s.features), value_bytes));
 }
 
 // Sorts all rows into groups; returns the nonzeros of C.
@@ -248,10 +256,11 @@ Csr<V> allocate(const State& s, index_t rows, offset_t nonzeros, Buffer<offset_t
     });
 }
 
-// A small C: rows computed where there is room, then gathered. Nothing if a row of A is long.
+// A small C on a GPU: rows computed where there is room, then gathered. Nothing if a row of A is long.
 template <class State, class V>
 std::optional<Csr<V>> multiply_on(const CudaQueue& q, const State& s, const V* type)
 {
+    if (!is_for_one_kernel(s, sizeof(V))) return {};
     auto rows = [&] {
         const trace::Phase phase{"multiply"};
         return small::multiply_rows(q, s.a.view(), s.b.view(), s.features);
@@ -264,10 +273,28 @@ std::optional<Csr<V>> multiply_on(const CudaQueue& q, const State& s, const V* t
     return c;
 }
 
+// The same on a CPU where rows have few products, and the budget has room for all of them beside C.
 template <class State, class V>
-std::optional<Csr<V>> multiply_on(const CpuQueue&, const State&, const V*)
+std::optional<Csr<V>> multiply_on(const CpuQueue& q, const State& s, const V* type)
 {
-    throw ValueError("one kernel for a whole product is for GPUs");  // check_policy() has refused that before
+    const bool other_asked = s.options.force && s.options.force->method != Method::adaptive;
+    if (other_asked || s.rows() == 0) return {};
+    one_pass::Rows<V> rows;
+    {
+        const trace::Phase phase{"analyse"};
+        if (!one_pass::count_blocks(q, s.a.view(), s.b.view(), rows)) return {};
+    }
+    if (!has_room_for(s, one_pass::bytes_for(q, rows, s.cols()) + result_bytes(s.rows(), rows.room(), sizeof(V))))
+        return {};
+    {
+        const trace::Phase phase{"multiply"};
+        one_pass::multiply_rows(q, s.a.view(), s.b.view(), s.work.sorted, rows);
+    }
+    Csr<V> c = allocate(s, s.rows(), rows.row_begin.data()[s.rows()], {}, type);
+    const trace::Phase phase{"gather"};
+    one_pass::gather_rows(q, rows, c.col.data(), c.value.data());
+    c.row_begin = std::move(rows.row_begin);
+    return c;
 }
 
 }  // namespace
@@ -316,10 +343,8 @@ template <class V>
 Csr<V> Plan<V>::once(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options)
 {
     const auto s = make_state<State>(ctx, a, b, options);
-    if (is_for_one_kernel(*s, sizeof(V))) {
-        auto c = s->ctx.run([&](const auto& q) { return multiply_on(q, *s, static_cast<const V*>(nullptr)); });
-        if (c) return std::move(*c);
-    }
+    auto in_one_pass = s->ctx.run([&](const auto& q) { return multiply_on(q, *s, static_cast<const V*>(nullptr)); });
+    if (in_one_pass) return std::move(*in_one_pass);
     s->ctx.run([&](const auto& q) { count_on(q, *s); });
     s->nonzeros = group_all(*s);
     ctx.run([&](const auto& q) {

@@ -47,6 +47,7 @@ void check_product(const HostCsr<V>& a, const HostCsr<V>& b)
             std::fill_n(c.value.data(), c.nonzeros(), V(7));
             plan.run(c);
             expect_same_bits(c, plain);
+            expect_same_bits(multiply(ctx, a.view(), b.view(), {.force = Policy{method, true}}), plain);
             const Csr<V> rows = multiply(ctx, a.view(), b.view(), {.force = Policy{method, true}, .sorted = false});
             EXPECT_EQ(rows.nonzeros(), plain.nonzeros());
         }

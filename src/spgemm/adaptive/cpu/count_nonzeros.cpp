@@ -74,7 +74,6 @@ void count_nonzeros(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
 #pragma omp parallel for num_threads(q.threads) schedule(dynamic, rows_at_a_time)
     for (index_t i = 0; i < a.rows; ++i) {
         if (relations && relations[i] != unrelated) continue;
-        prefetch_for<false>(a, b, i);
         const offset_t products = workers.bound(a, b, i);
         if (products <= share.compared) count[i] = count_short(a, b, i, products);
         else

@@ -253,7 +253,6 @@ void for_each_row(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, c
         PlacesOfRow places;
         for (index_t i = block.first; i < block.last; ++i) {
             if (!block.follows(i)) {
-                prefetch_for<true>(a, b, i);
                 fresh(i, block.begin(i), block.room(i));
                 continue;
             }

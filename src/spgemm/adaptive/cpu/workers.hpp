@@ -76,26 +76,6 @@ offset_t products_of(const CsrView<V>& a, const CsrView<V>& b, offset_t row)
     return products;
 }
 
-// Asks for the rows of B that a row of A will need, some rows before: where they begin, and later their first entries.
-template <bool Values, class V>
-void prefetch_for(const CsrView<V>& a, const CsrView<V>& b, index_t row)
-{
-    constexpr index_t begin_ahead = 8, entries_ahead = 4;
-    if (a.rows - row <= begin_ahead) return;
-    // Four at a time, the last ones of the next row: an end after two or three would be mispredicted.
-    const auto for_each_entry = [&](index_t ahead, const auto& visit) {
-        const offset_t begin = a.row_begin[row + ahead], end = a.row_begin[row + ahead + 1];
-        for (offset_t k = begin; k < end; k += 4)
-            for (int i = 0; i < 4; ++i) visit(a.col[std::min(k + i, a.nonzeros - 1)]);
-    };
-    for_each_entry(begin_ahead, [&](index_t j) { __builtin_prefetch(b.row_begin + j); });
-    for_each_entry(entries_ahead, [&](index_t j) {
-        const offset_t first = b.row_begin[j];
-        __builtin_prefetch(b.col + first);
-        if constexpr (Values) __builtin_prefetch(b.value + first);
-    });
-}
-
 // One array and one table for each thread, from the queue's memory.
 template <class V>
 class Workers {
