@@ -94,6 +94,9 @@ endfunction()
 # but hides a missing include even of our own, and a name that two files give to different things is an error. So it is for builds beside others.
 # Kernels have flags of their own, by which CMake leaves them single.
 option(TULLE_UNITY "Compile several source files at a time: tests, programs, host code of the library" OFF)
+if(TULLE_UNITY)      # half a gigabyte before g++ first looks for garbage: a batch needs nearly as much anyway
+  target_compile_options(tulle_flags INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=500000>")
+endif()
 function(tulle_unity target)      # the second argument: how many at a time
   set(files 8 ${ARGN})
   list(GET files -1 files)
