@@ -11,7 +11,7 @@
 #     LINK  ZLIB::ZLIB)           further libraries
 set_property(GLOBAL PROPERTY TULLE_MODULES "")
 
-# Precompiled headers: what others wrote (the standard library, GoogleTest, fmt …), never ours. They save a third of a build from nothing, but
+# Precompiled headers: what others wrote (the standard library, GoogleTest, fmt …), of ours that of the examples alone. They save a third of a build from nothing, but
 # hide an include that is missing, and a compiler cache passes them by. So they are for builds whose sources something else compiles without.
 #
 #   tulle_precompile(target)                            after the target's flags are set
@@ -94,6 +94,9 @@ endfunction()
 # but hides a missing include even of our own, and a name that two files give to different things is an error. So it is for builds beside others.
 # Kernels have flags of their own, by which CMake leaves them single.
 option(TULLE_UNITY "Compile several source files at a time: tests, programs, host code of the library" OFF)
+if(TULLE_UNITY)      # half a gigabyte before g++ first looks for garbage: a batch needs nearly as much anyway
+  target_compile_options(tulle_flags INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=500000>")
+endif()
 function(tulle_unity target)      # the second argument: how many at a time
   set(files 8 ${ARGN})
   list(GET files -1 files)
@@ -273,7 +276,11 @@ add_custom_target(kernel_tests)
 function(tulle_tests name)
   cmake_parse_arguments(arg "HOST" "LABEL;TIMEOUT;COST" "MODULES;SOURCES;LINK" ${ARGN})
   set(target test_${name})
-  add_executable(${target} ${arg_SOURCES})
+  set(inlines "")
+  if(TARGET tulle_test_inlines)
+    set(inlines $<TARGET_OBJECTS:tulle_test_inlines>)      # before the sources: the linker takes the first of equal functions
+  endif()
+  add_executable(${target} ${inlines} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE tulle_flags tulle_test_support GTest::gtest GTest::gtest_main ${arg_LINK})
   tulle_link_modules(${target} ${arg_MODULES})
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${TULLE_LIGHT};${TULLE_TEST_FLAGS}>")

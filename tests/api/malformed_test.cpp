@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -100,7 +101,7 @@ DenseView<const V> Matrices::view(bool on_host) const
 template <class View>
 struct Malformation {
     std::string name;
-    std::function<void(View&)> apply;
+    void (*apply)(View&);
     bool needs_content = false;  // a GPU would have to wait for it: seen by checked calls only
 };
 
@@ -196,10 +197,34 @@ std::vector<Malformation<DenseView<const V>>> malformations()
 
 // ---- calls
 
+// A std::function of these arguments; hundreds of lambdas become one, and for each of those the compiler makes a dozen
+// functions.
+template <class View>
+class Work {
+public:
+    template <class F>
+    Work(const F& work) : work_(static_cast<const Any*>(new Of<F>(work)))
+    {}
+    void operator()(const Context& c, const View& a) const { work_->run(c, a); }
+
+private:
+    struct Any {
+        virtual ~Any() = default;
+        virtual void run(const Context&, const View&) const = 0;
+    };
+    template <class F>
+    struct Of : Any {
+        explicit Of(const F& work) : f(work) {}
+        void run(const Context& c, const View& a) const override { f(c, a); }
+        F f;
+    };
+    std::shared_ptr<const Any> work_;
+};
+
 template <class View>
 struct Call {
     std::string name;
-    std::function<void(const Context&, const View&)> run;
+    Work<View> run;
     bool on_host = false;  // takes arrays on the host, wherever the context works
     bool checked = true;
     bool takes_empty = true;  // a matrix without nonzeros is an ordinary one
@@ -407,8 +432,7 @@ void add_sddmm(std::vector<Call<View>>& all)
 void add_graph_ops(std::vector<Call<CsrView<V>>>& all)
 {
     using View = CsrView<V>;
-    using Work = std::function<void(const Context&, const View&, const View&)>;
-    const auto two = [&](const char* name, const Work& work) {
+    const auto two = [&](const char* name, void (*work)(const Context&, const View&, const View&)) {
         for (const bool left : {true, false})
             all.push_back({name, [=](const Context& c, const View& a) {
                                const Matrices m(c);
