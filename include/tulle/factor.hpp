@@ -8,7 +8,8 @@
 /// plan.update_values(A.view());                       // new values, same pattern
 /// std::puts(plan.describe().c_str());
 /// @endcode
-/// All kinds fix a pattern first and then factorise on it: (L U)_ij = a_ij for all (i, j) of the pattern. The factors
+/// All kinds fix a pattern first and then factorise on it: (L U)_ij = a_ij for all (i, j) of the pattern, but for the
+/// diagonal entries of relaxed factors. The factors
 /// are exact on both backends, not iterated towards. Arrays are in the memory of the context.
 #pragma once
 
@@ -77,7 +78,10 @@ struct Options {
     /// After a breakdown: so many further attempts, the first with first_shift, each other with four times the shift
     /// before.
     int shift_attempts = 10;
-    double first_shift = 1e-3;    ///< shift of the first attempt after a breakdown
+    double first_shift = 1e-3;  ///< shift of the first attempt after a breakdown
+    /// Part of the fill-in outside the pattern that is added to the diagonal entry of its row: 1 keeps the sums of rows
+    /// (modified factors, Gustafsson), less is relaxed (Axelsson, Lindskog). On a CPU, and not for ic0.
+    double relax = 0;
     double expected_calls = 100;  ///< apply() calls that will follow: few are not worth much analysis
     bool checked = true;          ///< validate the matrix first; sizes and null pointers are always checked
 };

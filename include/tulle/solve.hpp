@@ -105,6 +105,7 @@ struct Incomplete {
     double most_fill = 0;                    ///< iluk: factor::Options::most_fill
     double drop = 1e-3;                      ///< ilut: entries below drop times the mean of their row are left out
     double fill = 3;                         ///< ilut: limit of a row's entries, times half the mean row of A
+    double relax = 0;                        ///< part of the fill-in left out that goes to the diagonal, not for ic0
     bool match = false;                      ///< rows matched to columns and scaled first; not for ic0
     factor::Order order = factor::Order::natural;  ///< order of the unknowns
 
@@ -301,8 +302,8 @@ TULLE_API std::string to_text(const Preconditioner& preconditioner);
 TULLE_API Method parse_method(std::string_view name);
 /// A preconditioner from its name and parameters: "jacobi", "block-jacobi:4", "chebyshev:3", "ilu0", "ic0", "iluk:1",
 /// "ilut", "ilut:DROP:FILL", "fsai", "amg", "amg:float", "amg:double", "amg:f16", "amg:bf16"; factorisations with
-/// "+match" and one of the orders "+rcm", "+colour", "+nd" (nested dissection) and "+auto" (priced) behind them, amg
-/// with "+classical" (coarsening), "+w" or "+k" (cycle), one of "+jacobi", "+l1-jacobi" and
+/// "+relax:PART", "+match" and one of the orders "+rcm", "+colour", "+nd" (nested dissection) and "+auto" (priced)
+/// behind them, amg with "+classical" (coarsening), "+w" or "+k" (cycle), one of "+jacobi", "+l1-jacobi" and
 /// "+gauss-seidel" (smoother), or any preconditioner as in "+smoother[ic0]", in this order. An inner solver:
 /// "solve[METHOD,PRECONDITIONER,RELATIVE,ITERATIONS]", as in "solve[cg,amg+smoother[ic0],0.01,20]"; "auto" for what is
 /// to be chosen, the numbers may be left out (0.01, 100).
@@ -320,6 +321,9 @@ struct Features {
     offset_t missing_diagonal = 0;   ///< rows without a diagonal entry, or with a zero there
     offset_t negative_diagonal = 0;  ///< rows with a negative diagonal entry
     offset_t positive_values = 0;    ///< values above zero, the diagonal included; counted on a CPU only
+    /// Rows whose diagonal is at least the sum of the other magnitudes; counted on a CPU, where as many values are
+    /// positive as there are rows.
+    offset_t dominant_rows = 0;
     /// Part of the values beside the diagonal that stand further from it than a twentieth of the rows: large where the
     /// unknowns come in no order. Of sampled rows, on a CPU only.
     double spread = 0;

@@ -81,6 +81,16 @@ void check_options(const Options& o)
                         [&] { return concat("first_shift is ", o.first_shift, ", not a finite number above zero"); });
 }
 
+void check_relax(const Context& ctx, const Options& o)
+{
+    require<ValueError>(o.relax >= 0 && o.relax <= 1,
+                        [&] { return concat("relax is ", o.relax, ", not a number from 0 to 1"); });
+    require<ValueError>(o.relax == 0 || o.kind != Kind::ic0, "ic0 keeps the diagonal of the matrix and takes no relax",
+                        "use ilu0 or iluk");
+    require<ValueError>(o.relax == 0 || ctx.backend() == Backend::cpu, "relaxed factors are made on a CPU only",
+                        "leave relax at 0");
+}
+
 void check_arrangement(const Options& o)
 {
     require<ValueError>(!o.match || o.kind != Kind::ic0,
@@ -168,8 +178,13 @@ template <class V, class State>
 FirstBreakdown attempt(State& s, const V* value, double shift)
 {
     const bool cholesky = s.options.kind == Kind::ic0;
+    const PatternView p = view_of(s.pattern);
+    if (s.options.relax > 0) {
+        const CpuQueue q = s.ctx.host();
+        load_values(q, p, value, shift, false, s.value.data());
+        return factorize_relaxed(q, p, s.levels, s.options.relax, s.value.data());
+    }
     return s.ctx.run([&](const auto& q) {
-        const PatternView p = view_of(s.pattern);
         load_values(q, p, value, shift, cholesky, s.value.data());
         return cholesky ? factorize_cholesky(q, p, s.levels, s.value.data())
                         : factorize_lu(q, p, s.levels, s.value.data());
@@ -329,6 +344,7 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& given, const Options&
 {
     check_options(options);
     check_arrangement(options);
+    check_relax(ctx, options);
     Buffer<offset_t> wide;
     const auto given_matrix =
         std::visit([&](const auto& m) { return matrix::widened<CsrView<V>>(ctx, m, wide); }, given);
@@ -440,6 +456,7 @@ std::string Plan<V>::describe() const
     std::string kind = to_text(s.options.kind);
     if (s.options.kind == Kind::iluk) kind += concat(", level ", s.options.level);
     if (s.options.kind == Kind::ilut) kind += concat(", drop ", s.options.drop, ", fill ", s.options.fill);
+    if (s.options.relax > 0) kind += concat(", relaxed by ", s.options.relax);
     if (s.options.match) kind += ", rows matched to columns and scaled";
     std::string text = concat("factor on ", s.ctx.name(), ": ", kind, sizeof(V) == 4 ? ", float" : ", double",
                               "\n  factors: ", rows(), plural(rows(), " row, ", " rows, "), s.pattern.nonzeros(),

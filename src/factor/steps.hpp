@@ -54,6 +54,10 @@ template <class V>
 FirstBreakdown factorize_lu(const CpuQueue& q, const PatternView& p, const LevelOrder& levels, V* value);
 template <class V>
 FirstBreakdown factorize_lu(const CudaQueue& q, const PatternView& p, const LevelOrder& levels, V* value);
+// The same, and the part `relax` of what is left out is added to the diagonal (Options::relax).
+template <class V>
+FirstBreakdown factorize_relaxed(const CpuQueue& q, const PatternView& p, const LevelOrder& levels, double relax,
+                                 V* value);
 template <class V>
 FirstBreakdown factorize_cholesky(const CpuQueue& q, const PatternView& p, const LevelOrder& levels, V* value);
 template <class V>

@@ -10,17 +10,19 @@
 
 namespace tulle::inline TULLE_ABI::factor {
 
-// Entries beside the diagonal. Columns have 16 bits where that is enough.
+// Entries beside the diagonal. Columns have 16 bits where that is enough. Rows of few lengths are solved without
+// branches that nobody can foresee: where lengths change from row to row, zeros pad them (sptrsv::padded_length).
 template <class V>
 struct Triangle {
-    Triangle(const CpuQueue& q, index_t rows, offset_t nonzeros);
-    std::size_t bytes() const { return begin.bytes() + narrow.bytes() + wide.bytes() + value.bytes(); }
+    // Rows of so many entries; most have the row that is solved before them if they are chained.
+    Triangle(const CpuQueue& q, Buffer<index_t> lengths, bool chained);
+    std::size_t bytes() const { return length.bytes() + begin.bytes() + narrow.bytes() + wide.bytes() + value.bytes(); }
 
-    Buffer<index_t> begin;
+    bool chained, padded;
+    Buffer<index_t> length, begin;
     Buffer<std::uint16_t> narrow;  // columns, or
     Buffer<index_t> wide;
     Buffer<V> value;
-    bool chained = false;  // most rows have the row that is solved before them
 };
 
 template <class V>
@@ -35,11 +37,13 @@ public:
     void fill(const PatternView& p, const V* value);
     // z = (L U)^-1 r. z may be r.
     void apply(const V* r, V* z) const;
-    std::size_t bytes() const { return reciprocal_.bytes() + lower_.bytes() + upper_.bytes(); }
+    std::size_t bytes() const { return reciprocal_.bytes() + left_.bytes() + lower_.bytes() + upper_.bytes(); }
 
 private:
     template <class C>
     void fill_as(const PatternView& p, const V* value, C* lower_col, C* upper_col);
+    template <class C>
+    void fill_transpose(const PatternView& p, const V* value, C* upper_col);
     template <class C>
     void solve_lower(const C* col, const V* r, V* z) const;
     template <class C>
@@ -47,6 +51,7 @@ private:
 
     bool cholesky_;
     Buffer<V> reciprocal_;       // of the diagonal of U, or of L
+    Buffer<index_t> left_;       // of L: entries of each row of the transpose that are not yet written
     Triangle<V> lower_, upper_;  // upper_: U, or the transpose of L
 };
 

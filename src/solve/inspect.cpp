@@ -116,6 +116,33 @@ offset_t count_positive(const Queue& q, const CsrView<V>& a)
     return found;
 }
 
+// Whether the diagonal of row i is at least the sum of its other magnitudes, but for rounding.
+template <class V>
+bool is_dominant(const CsrView<V>& a, index_t i)
+{
+    double diagonal = 0, all = 0;
+    for (offset_t k = a.row_begin[i]; k < a.row_begin[i + 1]; ++k) {
+        const double size = std::abs(static_cast<double>(a.value[k]));
+        all += size;
+        if (a.col[k] == i) diagonal += size;
+    }
+    constexpr double rounding = 1e-6;
+    return 2 * diagonal >= (1 - rounding) * all;
+}
+
+// Features::dominant_rows of a matrix in the memory of a CPU.
+template <class Queue, class V>
+offset_t count_dominant(const Queue& q, const CsrView<V>& a)
+{
+    offset_t found = 0;
+    if constexpr (std::is_same_v<Queue, CpuQueue>) {
+#pragma omp parallel for num_threads(q.threads) schedule(static) reduction(+ : found)
+        for (index_t i = 0; i < a.rows; ++i) found += is_dominant(a, i) ? 1 : 0;
+    }
+    (void)q;
+    return found;
+}
+
 constexpr offset_t spread_samples = 1024, far_part = 20;  // rows, and the part of all rows that is far
 
 // Features::spread, of evenly spaced rows of a matrix in the memory of a CPU.
@@ -146,13 +173,15 @@ Features inspect(const Context& ctx, const CsrView<V>& a)
     double found[5];
     ctx.run([&](const auto& q) { count_rows(q, a, found); });
     if (found[0] > 0) refuse_values(ctx, a, static_cast<offset_t>(found[0]));
+    const offset_t positive = ctx.run([&](const auto& q) { return count_positive(q, a); });
     return {.rows = a.rows,
             .nonzeros = a.nonzeros,
             .symmetric = found[4] == 0,
             .empty_rows = static_cast<offset_t>(found[1]),
             .missing_diagonal = static_cast<offset_t>(found[2]),
             .negative_diagonal = static_cast<offset_t>(found[3]),
-            .positive_values = ctx.run([&](const auto& q) { return count_positive(q, a); }),
+            .positive_values = positive,
+            .dominant_rows = positive == a.rows ? ctx.run([&](const auto& q) { return count_dominant(q, a); }) : 0,
             .spread = ctx.run([&](const auto& q) { return find_spread(q, a); }),
             .backend = ctx.backend()};
 }

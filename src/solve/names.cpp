@@ -92,6 +92,7 @@ struct PreconditionerText {
         if (p.kind == factor::Kind::iluk) text += concat(":", p.level);
         const bool usual = p.drop == Incomplete{}.drop && p.fill == Incomplete{}.fill;
         if (p.kind == factor::Kind::ilut && !usual) text += concat(":", p.drop, ":", p.fill);
+        if (p.relax > 0) text += concat("+relax:", p.relax);
         if (p.match) text += "+match";
         return p.order == factor::Order::natural ? text : concat(text, "+", factor::to_text(p.order));
     }
@@ -163,22 +164,28 @@ std::optional<factor::Order> parse_order(std::string_view word)
     return std::nullopt;
 }
 
-// A factorisation with "+match" and an order behind it, each at most once.
+constexpr std::string_view relax_begin = "relax:";
+
+// A factorisation with "+relax:PART", "+match" and an order behind it, each at most once.
 std::optional<Incomplete> parse_arranged(std::string_view text)
 {
+    const std::string_view all = text;
     bool match = false;
     std::optional<factor::Order> order;
+    std::optional<double> relax;
     for (std::size_t plus = text.rfind('+'); plus < text.size(); plus = text.rfind('+')) {
         const std::string_view word = text.substr(plus + 1);
         const auto named = parse_order(word);
         if (!order && named) order = named;
         else if (!match && word == "match") match = true;
+        else if (!relax && word.starts_with(relax_begin)) relax = number_of(all, word.substr(relax_begin.size()));
         else break;
         text = text.substr(0, plus);
     }
     std::optional<Incomplete> p = parse_incomplete(text);
     if (!p) return p;
     p->match = match;
+    p->relax = relax.value_or(0);
     p->order = order.value_or(factor::Order::natural);
     return p;
 }
@@ -338,9 +345,9 @@ Preconditioner parse_preconditioner(std::string_view text)
         concat("'", text, "' is no preconditioner"),
         concat(did_you_mean(name.substr(0, name.find('+')), known),
                "use none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, "
-               "fsai, amg, amg:float, amg:double, amg:f16 or amg:bf16; +match, and +rcm, +colour, +nd or +auto may "
-               "follow a "
-               "factorisation, +classical, +w or +k, and +jacobi, +l1-jacobi, +gauss-seidel or +smoother[NAME] "
+               "fsai, amg, amg:float, amg:double, amg:f16 or amg:bf16; +relax:PART, +match, and +rcm, +colour, +nd or "
+               "+auto may follow a factorisation, +classical, +w or +k, and +jacobi, +l1-jacobi, +gauss-seidel or "
+               "+smoother[NAME] "
                "multigrid; an inner solver is solve[METHOD,NAME,RELATIVE,ITERATIONS]"));
 }
 

@@ -130,10 +130,27 @@ void add_filled(std::vector<Choice>& all, offset_t cost, offset_t look)
     all.insert(all.begin() + 1, std::move(filled));
 }
 
+// What fill-in would have changed goes to the diagonal, where that leaves the factors positive: in rows that are
+// dominant, with no positive values beside the diagonal. Grids take half of the iterations (docs/design/solve.md, "What
+// comes first").
+constexpr double relaxed = 0.97;
+
+bool takes_relaxed(const Features& f)
+{
+    return f.backend == Backend::cpu && f.dominant_rows == f.rows && f.positive_values == f.rows &&
+           order_for(f) == factor::Order::natural;
+}
+
+Incomplete usual_factors(const Features& f)
+{
+    if (takes_relaxed(f)) return {.kind = factor::Kind::ilu0, .relax = relaxed};
+    return {.kind = factor::Kind::ic0, .order = order_for(f)};
+}
+
 std::vector<Choice> for_positive_definite(const Features& f, const Recipe& recipe)
 {
     const Preconditioner multigrid = f.rows >= least_multigrid ? Preconditioner(Amg{}) : Preconditioner(Jacobi{});
-    const Preconditioner factors = Incomplete{.kind = factor::Kind::ic0, .order = order_for(f)};
+    const Preconditioner factors = usual_factors(f);
     std::vector<Choice> all{{Method::cg, multigrid, 0, "symmetric with a positive diagonal"},
                             {Method::cg, factors, 0, "incomplete factors where the first was too weak"},
                             {Method::minres, Jacobi{}, 0, "symmetric, perhaps not positive definite"},
@@ -147,7 +164,8 @@ std::vector<Choice> for_positive_definite(const Features& f, const Recipe& recip
         cheap.why += concat(", multigrid where more than ", cheap.next_cost, " iterations are expected");
     } else all.erase(all.begin() + 1);  // tried to its end
     all.insert(all.begin(), std::move(cheap));
-    const bool weak = order_for(f) == factor::Order::natural;  // after an order, fill-in saves less than it costs
+    // After an order, and where it is on the diagonal, fill-in saves less than it costs.
+    const bool weak = order_for(f) == factor::Order::natural && !takes_relaxed(f);
     if (weak && f.rows >= least_multigrid && f.rows < small_system && f.nonzeros <= short_rows * f.rows)
         add_filled(all, filled_cost, filled_look);
     return all;

@@ -242,6 +242,7 @@ std::unique_ptr<PreconditionerPlan<V>> make_incomplete(const Context& ctx, const
                                   .fill = p.fill,
                                   .order = p.order,
                                   .match = p.match,
+                                  .relax = p.relax,
                                   .checked = false};
     using Factor = factor::Plan<V>;
     return std::make_unique<OtherPlan<V, Factor>>(Factor::make(ctx, a, options));

@@ -117,6 +117,56 @@ TEST_P(FactorOn, GivesTheSameFactorsAsOneThread)
     }
 }
 
+// Relaxed factors give the matrix beside the diagonal, and there the part `relax` of what falls outside of the pattern
+// less: all of it keeps the sums of rows.
+TEST(Factor, RelaxedFactorsMoveFillInToTheDiagonal)
+{
+    for (const auto& o : {Options{.relax = 0.4}, Options{.relax = 1}, Options{.kind = Kind::iluk, .relax = 0.9}}) {
+        const auto a = dominant<double>(60, 0.08, o.relax < 1, 19);
+        const auto f = factors_of(Context::cpu(1), a, o);
+        const auto p = test::product_of(f, false), d = test::dense_rows(a), pattern = test::dense_rows(f);
+        for (std::size_t i = 0; i < p.size(); ++i) {
+            double outside = 0;
+            for (std::size_t j = 0; j < p.size(); ++j) {
+                if (pattern[i][j] == 0) outside += p[i][j];
+                if (pattern[i][j] != 0 && i != j) {
+                    ASSERT_NEAR(p[i][j], d[i][j], 1e-12) << i << ", " << j;
+                }
+            }
+            ASSERT_NEAR(p[i][i], d[i][i] - o.relax * outside, 1e-12) << i;
+        }
+    }
+}
+
+TEST(Factor, RelaxedFactorsAreTheSameForAllThreadsAndValues)
+{
+    auto a = dominant<double>(120, 0.06, false, 17);
+    const Options o{.relax = 0.9, .expected_calls = 10};
+    const auto alone = factors_of(Context::cpu(1), a, o);
+    const Context three = Context::cpu(3);
+    ASSERT_TRUE(test::same_bits(alone.value, factors_of(three, a, o).value));
+    auto plan = Plan<double>::make(three, a.view(), o);
+    for (double& v : a.value) v *= 3;
+    plan.update_values(a.view());
+    ASSERT_TRUE(test::same_bits(host_of(three, plan.factors()).value, factors_of(three, a, o).value));
+    EXPECT_NE(plan.describe().find("relaxed by 0.9"), std::string::npos);
+}
+
+TEST_P(FactorOn, RefusesToRelaxWhatCannotBe)
+{
+    const auto a = to_device(ctx(), laplacian<double>(3, 3, 1).view());
+    const auto make = [&](const Options& o) { Plan<double>::make(ctx(), a.view(), o); };
+    EXPECT_THROW(make({.relax = -0.1}), ValueError);
+    EXPECT_THROW(make({.relax = 1.1}), ValueError);
+    EXPECT_THROW(make({.relax = std::numeric_limits<double>::quiet_NaN()}), ValueError);
+    EXPECT_THROW(make({.kind = Kind::ic0, .relax = 0.5}), ValueError);
+    if (ctx().backend() == Backend::cuda) {
+        EXPECT_THROW(make({.relax = 0.5}), ValueError);
+    } else {
+        EXPECT_NO_THROW(make({.relax = 0.5}));
+    }
+}
+
 // z by both triangles of the factors as SpTRSV solves them.
 template <class V>
 std::vector<V> by_triangles(const Context& c, const Plan<V>& plan, std::vector<V> z)

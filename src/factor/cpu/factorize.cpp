@@ -35,7 +35,8 @@ V residue_of(const PatternView& p, index_t i, const V* value)
 // never read, which is sooner done than asking each time.
 template <class V>
 struct EliminateLu {
-    static Breakdown row(const PatternView& p, index_t i, V* work, V* value)
+    static constexpr offset_t numbers = 1;  // of a column
+    Breakdown row(const PatternView& p, index_t i, V* work, V* value) const
     {
         const offset_t begin = p.row_begin[i], diagonal = p.diagonal[i], end = p.row_begin[i + 1];
         for (offset_t k = begin; k < end; ++k) work[p.col[k]] = value[k];
@@ -47,6 +48,47 @@ struct EliminateLu {
         }
         for (offset_t k = begin; k < end; ++k) value[k] = work[p.col[k]];
         return judge(value[diagonal], residue_of(p, i, value), false);
+    }
+};
+
+// The same, and the part `relax` of what falls outside the pattern is taken from the diagonal entry of the row. A
+// second number of each column tells whether the row has it; zeros before and after.
+template <class V>
+struct EliminateRelaxed {
+    static constexpr offset_t numbers = 2;
+    V relax;
+
+    Breakdown row(const PatternView& p, index_t i, V* work, V* value) const
+    {
+        const offset_t begin = p.row_begin[i], diagonal = p.diagonal[i], end = p.row_begin[i + 1];
+        V* const inside = work + p.rows;
+        for (offset_t k = begin; k < end; ++k) {
+            work[p.col[k]] = value[k];
+            inside[p.col[k]] = 1;
+        }
+        V outside = 0;
+        for (offset_t k = begin; k < diagonal; ++k) outside += subtract(p, p.col[k], work, inside, value);
+        work[i] -= relax * outside;
+        for (offset_t k = begin; k < end; ++k) {
+            value[k] = work[p.col[k]];
+            inside[p.col[k]] = 0;
+        }
+        return judge(value[diagonal], residue_of(p, i, value), false);
+    }
+
+private:
+    // Takes a multiple of row `other`; returns the sum of what is outside the pattern.
+    static V subtract(const PatternView& p, index_t other, V* work, const V* inside, const V* value)
+    {
+        const offset_t pivot = p.diagonal[other];
+        const V factor = work[other] = work[other] / value[pivot];
+        V outside = 0;
+        for (offset_t t = pivot + 1; t < p.row_begin[other + 1]; ++t) {
+            const V product = factor * value[t];
+            work[p.col[t]] -= product;
+            outside += inside[p.col[t]] == V(0) ? product : V(0);
+        }
+        return outside;
     }
 };
 
@@ -67,7 +109,8 @@ V gathered_dot(const index_t* col, const V* value, offset_t begin, offset_t end,
 // l_ik = (a_ik - sum_j l_ij l_kj) / l_kk. `work` has the row's entries found so far, and zeros elsewhere.
 template <class V>
 struct EliminateCholesky {
-    static Breakdown row(const PatternView& p, index_t i, V* work, V* value)
+    static constexpr offset_t numbers = 1;
+    Breakdown row(const PatternView& p, index_t i, V* work, V* value) const
     {
         const offset_t begin = p.row_begin[i], diagonal = p.diagonal[i];
         V pivot = value[diagonal];
@@ -114,31 +157,33 @@ void wait_for(const Passed& other, offset_t level)
 
 // The thread's share of every level. Rows after one that broke down are left as they are.
 template <class Eliminate, class V>
-void work(const PatternView& p, const LevelOrder& levels, int me, int threads, Passed* passed, V* row, V* value,
-          Failure& failure)
+void work(const Eliminate& eliminate, const PatternView& p, const LevelOrder& levels, int me, int threads,
+          Passed* passed, V* row, V* value, Failure& failure)
 {
     for (offset_t level = 0; level + 1 < levels.begin.size(); ++level) {
         const offset_t begin = levels.begin.data()[level], rows = levels.begin.data()[level + 1] - begin;
         for (int other = 0; other < threads; ++other) wait_for(passed[other], level);
         for (offset_t n = begin + rows * me / threads; n < begin + rows * (me + 1) / threads; ++n) {
             const index_t i = levels.order.data()[n];
-            if (i < failure.row()) failure.add(i, Eliminate::row(p, i, row, value));
+            if (i < failure.row()) failure.add(i, eliminate.row(p, i, row, value));
         }
         passed[me].level.store(level + 1, std::memory_order_release);
     }
 }
 
 template <class Eliminate, class V>
-FirstBreakdown factorize(const CpuQueue& q, const PatternView& p, const LevelOrder& levels, V* value)
+FirstBreakdown factorize(const CpuQueue& q, const PatternView& p, const LevelOrder& levels, const Eliminate& eliminate,
+                         V* value)
 {
     const int threads = levels.order.empty() ? 1 : q.threads;
-    Buffer<V> rows(q, offset_t{p.rows} * threads);
+    const offset_t numbers = p.rows * Eliminate::numbers;
+    Buffer<V> rows(q, numbers * threads);
     std::fill_n(rows.data(), rows.size(), V(0));
     const auto passed = std::make_unique<Passed[]>(static_cast<std::size_t>(threads));
     Failure failure(p.rows);
     const auto serial = [&] {
         V* const row = rows.data();
-        for (index_t i = 0; i < p.rows && i < failure.row(); ++i) failure.add(i, Eliminate::row(p, i, row, value));
+        for (index_t i = 0; i < p.rows && i < failure.row(); ++i) failure.add(i, eliminate.row(p, i, row, value));
     };
     if (threads == 1) {
         serial();
@@ -148,7 +193,7 @@ FirstBreakdown factorize(const CpuQueue& q, const PatternView& p, const LevelOrd
     {
         const int me = omp_get_thread_num();
         if (omp_get_num_threads() == threads)
-            work<Eliminate>(p, levels, me, threads, passed.get(), rows.data() + offset_t{p.rows} * me, value, failure);
+            work(eliminate, p, levels, me, threads, passed.get(), rows.data() + numbers * me, value, failure);
         else if (me == 0) serial();
     }
     return failure.get();
@@ -177,17 +222,26 @@ LevelOrder order_levels(const CpuQueue& q, const PatternView& p)
 template <class V>
 FirstBreakdown factorize_lu(const CpuQueue& q, const PatternView& p, const LevelOrder& levels, V* value)
 {
-    return factorize<EliminateLu<V>>(q, p, levels, value);
+    return factorize(q, p, levels, EliminateLu<V>{}, value);
+}
+
+template <class V>
+FirstBreakdown factorize_relaxed(const CpuQueue& q, const PatternView& p, const LevelOrder& levels, double relax,
+                                 V* value)
+{
+    return factorize(q, p, levels, EliminateRelaxed<V>{static_cast<V>(relax)}, value);
 }
 
 template <class V>
 FirstBreakdown factorize_cholesky(const CpuQueue& q, const PatternView& p, const LevelOrder& levels, V* value)
 {
-    return factorize<EliminateCholesky<V>>(q, p, levels, value);
+    return factorize(q, p, levels, EliminateCholesky<V>{}, value);
 }
 
 template FirstBreakdown factorize_lu(const CpuQueue&, const PatternView&, const LevelOrder&, float*);
 template FirstBreakdown factorize_lu(const CpuQueue&, const PatternView&, const LevelOrder&, double*);
+template FirstBreakdown factorize_relaxed(const CpuQueue&, const PatternView&, const LevelOrder&, double, float*);
+template FirstBreakdown factorize_relaxed(const CpuQueue&, const PatternView&, const LevelOrder&, double, double*);
 template FirstBreakdown factorize_cholesky(const CpuQueue&, const PatternView&, const LevelOrder&, float*);
 template FirstBreakdown factorize_cholesky(const CpuQueue&, const PatternView&, const LevelOrder&, double*);
 

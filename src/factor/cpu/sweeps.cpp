@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "sptrsv/solve/cpu/sweep.hpp"
 
@@ -12,91 +13,147 @@ namespace {
 
 constexpr bool is_narrow(offset_t rows) { return rows <= offset_t{std::numeric_limits<std::uint16_t>::max()} + 1; }
 
-offset_t count_lower(const PatternView& p)
+// Of longer rows a mispredicted end is a smaller part, and zeros cost more than it.
+constexpr offset_t longest_mean_to_pad = 6;
+
+// Entries of each row left of the diagonal; right of it, or of the transpose.
+Buffer<index_t> count_lower(const CpuQueue& q, const PatternView& p)
 {
-    offset_t n = 0;
-    for (index_t i = 0; i < p.rows; ++i) n += p.diagonal[i] - p.row_begin[i];
+    Buffer<index_t> n(q, p.rows);
+    for (index_t i = 0; i < p.rows; ++i) n.data()[i] = static_cast<index_t>(p.diagonal[i] - p.row_begin[i]);
+    return n;
+}
+Buffer<index_t> count_upper(const CpuQueue& q, const PatternView& p, bool cholesky)
+{
+    Buffer<index_t> n(q, p.rows);
+    std::fill_n(n.data(), p.rows, index_t{0});
+    for (index_t i = 0; i < p.rows; ++i)
+        if (!cholesky) n.data()[i] = static_cast<index_t>(p.row_begin[i + 1] - p.diagonal[i] - 1);
+        else
+            for (offset_t k = p.row_begin[i]; k < p.diagonal[i]; ++k) ++n.data()[p.col[k]];
     return n;
 }
 
-// Where each row of both triangles begins; of a transpose, where its rows would end before entries are written.
-void count_rows(const PatternView& p, bool cholesky, index_t* lower, index_t* upper)
+bool is_lower_chained(const PatternView& p)
 {
-    lower[0] = 0;
-    std::fill_n(upper, p.rows + 1, index_t{0});
-    for (index_t i = 0; i < p.rows; ++i) {
-        const offset_t begin = p.row_begin[i], diagonal = p.diagonal[i];
-        lower[i + 1] = lower[i] + static_cast<index_t>(diagonal - begin);
-        if (!cholesky) upper[i + 1] = upper[i] + static_cast<index_t>(p.row_begin[i + 1] - diagonal - 1);
-        else
-            for (offset_t k = begin; k < diagonal; ++k) ++upper[p.col[k]];
-    }
-    if (cholesky)
-        for (index_t i = 0; i < p.rows; ++i) upper[i + 1] += upper[i];
-}
-
-}  // namespace
-
-template <class V>
-Triangle<V>::Triangle(const CpuQueue& q, index_t rows, offset_t nonzeros)
-    : begin(q, offset_t{rows} + 1),
-      value(q, nonzeros)
-{
-    if (is_narrow(rows)) narrow = Buffer<std::uint16_t>(q, nonzeros);
-    else wide = Buffer<index_t>(q, nonzeros);
-}
-
-template <class V>
-Sweeps<V>::Sweeps(const CpuQueue& q, const PatternView& p, bool cholesky)
-    : cholesky_(cholesky),
-      reciprocal_(q, p.rows),
-      lower_(q, p.rows, count_lower(p)),
-      upper_(q, p.rows, cholesky ? lower_.value.size() : p.row_begin[p.rows] - lower_.value.size() - p.rows)
-{
-    lower_.chained = sptrsv::is_chained(0, p.rows, [&](index_t i) {
+    return sptrsv::is_chained(0, p.rows, [&](index_t i) {
         const offset_t at = p.diagonal[i];
         return at > p.row_begin[i] && p.col[at - 1] == i - 1;
     });
-    upper_.chained = cholesky ? lower_.chained : sptrsv::is_chained(0, p.rows, [&](index_t place) {
+}
+bool is_upper_chained(const PatternView& p)
+{
+    return sptrsv::is_chained(0, p.rows, [&](index_t place) {
         const index_t i = p.rows - 1 - place;
         const offset_t at = p.diagonal[i] + 1;
         return at < p.row_begin[i + 1] && p.col[at] == i + 1;
     });
 }
 
+// Whether rows are to be padded, and whether there is room.
+bool is_worth_padding(const Buffer<index_t>& length)
+{
+    offset_t entries = 0, places = 0;
+    for (offset_t i = 0; i < length.size(); ++i) {
+        entries += length.data()[i];
+        places += sptrsv::padded_length(length.data()[i]);
+    }
+    return entries <= longest_mean_to_pad * length.size() && places <= max_index;
+}
+
+// Zeros have a column of their row that is known early: nothing waits for them.
+template <class V, class C>
+void fill_columns_of_zeros(const Triangle<V>& t, bool from_end, C* col)
+{
+    for (offset_t i = 0; t.padded && i < t.length.size(); ++i) {
+        const offset_t n = t.length.data()[i], size = sptrsv::padded_length(n);
+        if (size == n) continue;
+        C* const row = col + (from_end ? t.begin.data()[i + 1] - 1 : t.begin.data()[i]);
+        const offset_t step = from_end ? -1 : 1, furthest = sptrsv::padded_place(n - 1, n);
+        for (offset_t k = furthest + 1; k < size; ++k) row[k * step] = row[furthest * step];
+        if (sptrsv::padded_place(1, n) > 1) row[step] = row[furthest * step];
+    }
+}
+
+}  // namespace
+
+template <class V>
+Triangle<V>::Triangle(const CpuQueue& q, Buffer<index_t> lengths, bool is_chained)
+    : chained(is_chained),
+      padded(!is_chained && is_worth_padding(lengths)),
+      length(std::move(lengths)),
+      begin(q, length.size() + 1)
+{
+    const offset_t rows = length.size();
+    begin.data()[0] = 0;
+    for (offset_t i = 0; i < rows; ++i) {
+        const index_t n = length.data()[i];
+        begin.data()[i + 1] = begin.data()[i] + static_cast<index_t>(padded ? sptrsv::padded_length(n) : n);
+    }
+    value = Buffer<V>(q, begin.data()[rows]);
+    if (padded) std::fill_n(value.data(), value.size(), V(0));
+    if (is_narrow(rows)) narrow = Buffer<std::uint16_t>(q, value.size());
+    else wide = Buffer<index_t>(q, value.size());
+}
+
+template <class V>
+Sweeps<V>::Sweeps(const CpuQueue& q, const PatternView& p, bool cholesky)
+    : cholesky_(cholesky),
+      reciprocal_(q, p.rows),
+      left_(q, cholesky ? p.rows : 0),
+      lower_(q, count_lower(q, p), is_lower_chained(p)),
+      upper_(q, count_upper(q, p, cholesky), cholesky ? lower_.chained : is_upper_chained(p))
+{}
+
 template <class V>
 void Sweeps<V>::fill(const PatternView& p, const V* value)
 {
     for (index_t i = 0; i < p.rows; ++i) reciprocal_.data()[i] = V(1) / value[p.diagonal[i]];
-    count_rows(p, cholesky_, lower_.begin.data(), upper_.begin.data());
     if (is_narrow(p.rows)) fill_as(p, value, lower_.narrow.data(), upper_.narrow.data());
     else fill_as(p, value, lower_.wide.data(), upper_.wide.data());
 }
 
-// Rows of a transpose are written from their ends, with rows of L from the last on: columns ascend.
+// Each row from its nearest entry on, which stands at the end of a lower row and at the beginning of an upper one.
 template <class V>
 template <class C>
 void Sweeps<V>::fill_as(const PatternView& p, const V* value, C* lower_col, C* upper_col)
 {
-    V *lower = lower_.value.data() + lower_.value.size(), *upper = upper_.value.data() + upper_.value.size();
-    C *left = lower_col + lower_.value.size(), *right = upper_col + upper_.value.size();
-    const V* const reciprocal = reciprocal_.data();
-    for (index_t i = p.rows - 1; i >= 0; --i) {
+    const auto put = [](const Triangle<V>& t, offset_t nearest, int step, C* col, V* to, index_t i) {
+        return [=, n = t.length.data()[i], padded = t.padded](offset_t k, index_t c, V v) {
+            const offset_t at = nearest + step * (padded ? sptrsv::padded_place(k, n) : k);
+            col[at] = static_cast<C>(c);
+            to[at] = v;
+        };
+    };
+    for (index_t i = 0; i < p.rows; ++i) {
         const offset_t diagonal = p.diagonal[i];
-        for (offset_t k = p.row_begin[i + 1] - 1; k > diagonal; --k) {
-            *--right = static_cast<C>(p.col[k]);
-            *--upper = value[k] * reciprocal[i];
-        }
-        const V scale = cholesky_ ? reciprocal[i] : V(1);
-        for (offset_t k = diagonal - 1; k >= p.row_begin[i]; --k) {
-            *--left = static_cast<C>(p.col[k]);
-            *--lower = value[k] * scale;
-            if (!cholesky_) continue;
-            const index_t to = --upper_.begin.data()[p.col[k]];
-            upper_col[to] = static_cast<C>(i);
-            upper_.value.data()[to] = value[k] * reciprocal[p.col[k]];
-        }
+        const V scale = cholesky_ ? reciprocal_.data()[i] : V(1), reciprocal = reciprocal_.data()[i];
+        const auto left = put(lower_, lower_.begin.data()[i + 1] - 1, -1, lower_col, lower_.value.data(), i);
+        for (offset_t k = diagonal - 1; k >= p.row_begin[i]; --k) left(diagonal - 1 - k, p.col[k], value[k] * scale);
+        const auto right = put(upper_, upper_.begin.data()[i], 1, upper_col, upper_.value.data(), i);
+        for (offset_t k = diagonal + 1; k < p.row_begin[i + 1]; ++k)
+            right(k - diagonal - 1, p.col[k], value[k] * reciprocal);
     }
+    if (cholesky_) fill_transpose(p, value, upper_col);
+    fill_columns_of_zeros(lower_, true, lower_col);
+    fill_columns_of_zeros(upper_, false, upper_col);
+}
+
+// Rows of L from the last on: entries of a row of the transpose come from the furthest on.
+template <class V>
+template <class C>
+void Sweeps<V>::fill_transpose(const PatternView& p, const V* value, C* upper_col)
+{
+    const index_t *const length = upper_.length.data(), *const begin = upper_.begin.data();
+    index_t* const left = left_.data();
+    std::copy_n(length, p.rows, left);
+    for (index_t i = p.rows - 1; i >= 0; --i)
+        for (offset_t k = p.diagonal[i] - 1; k >= p.row_begin[i]; --k) {
+            const index_t row = p.col[k], nearer = --left[row];
+            const offset_t at = begin[row] + (upper_.padded ? sptrsv::padded_place(nearer, length[row]) : nearer);
+            upper_col[at] = static_cast<C>(i);
+            upper_.value.data()[at] = value[k] * reciprocal_.data()[row];
+        }
 }
 
 template <class V>
@@ -110,6 +167,7 @@ void Sweeps<V>::solve_lower(const C* col, const V* r, V* z) const
     };
     const auto rows = static_cast<index_t>(reciprocal_.size());
     if (lower_.chained) sptrsv::sweep_chain(0, rows, z, row_at);
+    else if (lower_.padded) sptrsv::sweep_padded(0, rows, z, row_at);
     else sptrsv::sweep_rows(0, rows, z, row_at);
 }
 
@@ -125,6 +183,7 @@ void Sweeps<V>::solve_upper(const C* col, V* z) const
         return sptrsv::SweepRow<V, C>{i, z[i] * scale[i], value + last, col + last, last + 1 - begin[i]};
     };
     if (upper_.chained) sptrsv::sweep_chain<-1>(0, rows, z, row_at);
+    else if (upper_.padded) sptrsv::sweep_padded<-1>(0, rows, z, row_at);
     else sptrsv::sweep_rows<-1>(0, rows, z, row_at);
 }
 

@@ -79,6 +79,44 @@ inline void sweep_chain(index_t first, index_t last, V* x, RowAt&& row_at)
     }
 }
 
+// Rows with zeros between their entries, so that few lengths are left: none, four, or two and a multiple of four. The
+// zeros stand before all entries, and one before the last where a row of more than four has an odd number of them: the
+// order of solve_one() is kept, and so are the bits of finite numbers.
+constexpr offset_t padded_length(offset_t n)
+{
+    if (n <= 4) return n == 0 ? 0 : 4;
+    return ((n - 1) / 2 * 2 + 3) / 4 * 4 + 2;
+}
+// Where an entry stands, counted from the nearest; k: entries of the row that are nearer.
+constexpr offset_t padded_place(offset_t k, offset_t n) { return n > 4 && n % 2 == 1 && k > 0 ? k + 1 : k; }
+
+// As sweep_rows(), of such rows.
+template <int Direction = 1, class V, class RowAt>
+inline void sweep_padded(index_t first, index_t last, V* x, RowAt&& row_at)
+{
+    for (index_t i = first; i < last; ++i) {
+        const auto r = row_at(i);
+        const auto product = [&](offset_t k) { return r.value[k * Direction] * x[r.col[k * Direction]]; };
+        V sum = r.start;
+        if (r.n == 4) {
+            for (offset_t k = 0; k < 4; ++k) sum -= product(k);
+        } else if (r.n > 4) {
+            V odd = 0;
+            offset_t k = 0;
+            for (; k + 2 < r.n; k += 4) {
+                sum -= product(k);
+                odd -= product(k + 1);
+                sum -= product(k + 2);
+                odd -= product(k + 3);
+            }
+            sum += odd;
+            sum -= product(k);
+            sum -= product(k + 1);
+        }
+        x[r.row] = sum;
+    }
+}
+
 // Whether most of the rows first … last-1 end with the row before them, by samples: ends(i) tells it of one row. Not
 // where the samples would be much of the work.
 template <class Ends>
