@@ -138,12 +138,13 @@ std::unique_ptr<State> make_counted_state(const Context& ctx, const AnyCsr<V>& a
     return s;
 }
 
-// Whether the budget has room for so many bytes more.
+// Whether the budget has room for so many bytes more, and on a CPU the machine.
 template <class State>
 bool has_room_for(const State& s, std::size_t bytes)
 {
     const Memory& memory = s.ctx.memory();
     const Space space = s.limits.backend == Backend::cpu ? Space::host : Space::device;
+    if (space == Space::host && bytes >= host::large_block && bytes > host::available().bytes) return false;
     const std::size_t budget = memory.budget(space), live = memory.live(space);
     return budget == Memory::unlimited || (live < budget && bytes <= budget - live);
 }
