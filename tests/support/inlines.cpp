@@ -23,11 +23,11 @@ using Absolute = V (*)(V);
 
 // An inline function is there for the linker when somebody takes its address.
 [[gnu::used]] const auto hashes = std::tuple(&mix, &below, &unit, &hash_of<index_t>, &hash_of<index_t, index_t>);
-[[gnu::used]] const auto numbers = std::tuple(static_cast<Absolute<float>>(&std::abs),
-                                              static_cast<Absolute<double>>(&std::abs),
-                                              static_cast<Absolute<long double>>(&std::abs));
-[[gnu::used]] const auto bits = std::tuple(&detail::to_odd_float, &detail::f16_bits, &detail::f16_value,
-                                           &detail::bf16_bits, &detail::bf16_value);
+[[gnu::used]] const auto numbers =
+    std::tuple(static_cast<Absolute<float>>(&std::abs), static_cast<Absolute<double>>(&std::abs),
+               static_cast<Absolute<long double>>(&std::abs));
+[[gnu::used]] const auto bits =
+    std::tuple(&detail::to_odd_float, &detail::f16_bits, &detail::f16_value, &detail::bf16_bits, &detail::bf16_value);
 [[gnu::used]] const auto wider =
     std::tuple(&Float16::operator float, &Float16::operator double, &Float16::operator long double,
                &Bfloat16::operator float, &Bfloat16::operator double, &Bfloat16::operator long double);
