@@ -120,7 +120,7 @@ std::vector<index_t> numbers_of(const DistCsr<V>& b, const Numbers& numbers)
     std::vector<index_t> number(static_cast<std::size_t>(b.local().cols));
     const index_t own = b.state()->halo.own, below = b.state()->halo.below;
     for (index_t j = 0; j < own; ++j)
-        number[static_cast<std::size_t>(below + j)] = static_cast<index_t>(j + numbers.below);
+        number[static_cast<std::size_t>(offset_t{below} + j)] = static_cast<index_t>(j + numbers.below);
     for (std::size_t g = 0; g < b.ghosts().size(); ++g)
         number[static_cast<std::size_t>(b.state()->halo.place(static_cast<offset_t>(g)))] = numbers.of(b.ghosts()[g]);
     return number;

@@ -48,7 +48,7 @@ struct Identity {
     std::uint64_t kernel = 0;
     std::vector<Stack> free_stacks = {};
 };
-constexpr unsigned most_names = 200;  // identities; see Machine::deal_out_names
+inline constexpr unsigned most_names = 200;  // identities; see Machine::deal_out_names
 
 struct Thread {
     StackContext context;
@@ -88,7 +88,7 @@ struct Warp {
     std::vector<std::unique_ptr<Meeting>> meetings;  // one per mask in use
 };
 
-constexpr unsigned most_barriers = 16;  // of a block
+inline constexpr unsigned most_barriers = 16;  // of a block
 
 struct Barrier {
     unsigned arrived = 0;

@@ -175,7 +175,7 @@ LevelAnalysis upload_nodes(const CudaQueue& q, const CpuQueue& host, const Graph
 // From the top: level of the chain, its first row, place in it, level of the row alone. The latest of a chain is the
 // largest; 0: not known yet. The fewer rows there are, the more levels there is room for.
 using NodeWord = unsigned long long;
-constexpr NodeWord most_place = (1ull << place_bits) - 1;  // nobody can follow
+inline constexpr NodeWord most_place = (1ull << place_bits) - 1;  // nobody can follow
 static_assert(most_rows == most_place + 1);
 
 struct Split {
@@ -216,8 +216,8 @@ struct NodesView {
 
 // The arrays of a sweep, and those in which what it found is counted: one after the other, so that they are asked for
 // and cleared at once.
-constexpr offset_t counts_head = 8, counts_of_level = 2;  // words of a survey: its sums, and of each level
-template <class Word>                                     // may be const
+inline constexpr offset_t counts_head = 8, counts_of_level = 2;  // words of a survey: its sums, and of each level
+template <class Word>                                            // may be const
 struct SweptArrays {
     using Small = std::conditional_t<std::is_const_v<Word>, const index_t, index_t>;
     Word* standing;

@@ -99,19 +99,19 @@ template <int Vectors, int Count, class V>
 }
 
 // Nonzeros whose rows of B are asked for ahead of their use, where the caches cannot be expected to have them.
-constexpr offset_t ahead = 16;
+inline constexpr offset_t ahead = 16;
 
 // Addresses and factors are loaded one nonzero before their products on processors that do not look far enough ahead
 // themselves, and loads wait for the products of some vectors before, so that compilers find registers for all of them.
 #if defined(__aarch64__)
-constexpr bool loads_early = true;
+inline constexpr bool loads_early = true;
 template <class V, class Products>
 [[gnu::always_inline]] inline void load_after(const V*& from, const Products& products)
 {
     asm("" : "+r"(from) : "w"(products));
 }
 #else
-constexpr bool loads_early = false;
+inline constexpr bool loads_early = false;
 template <class V, class Products>
 [[gnu::always_inline]] inline void load_after(const V*&, const Products&)
 {}
@@ -220,7 +220,7 @@ template <int Sums, class V>
 
 // Rows of A with the same columns in the same order follow each other where a node has several unknowns. Up to so many
 // are multiplied together. Fewer columns than a cache line are not worth the comparison.
-constexpr int most_rows_together = 3;
+inline constexpr int most_rows_together = 3;
 
 // As matrix::equals_predecessor, several columns at a time: the comparison is a tenth of the product otherwise.
 template <class V>
@@ -254,11 +254,11 @@ bool repeats_rows(const CsrView<V>& a, offset_t begin, offset_t end)
 // Sums in registers of rows that are multiplied together. Compilers load far ahead of the products: with 24 of 32
 // registers GCC keeps sums in memory. The loop for three rows on ARM has that many.
 #if defined(__x86_64__)
-constexpr int most_sums = 12;
+inline constexpr int most_sums = 12;
 #elif defined(__aarch64__)
-constexpr int most_sums = 24;
+inline constexpr int most_sums = 24;
 #else
-constexpr int most_sums = 16;
+inline constexpr int most_sums = 16;
 #endif
 
 // A block of columns of some rows with the same columns of A, in parts that the registers hold.
