@@ -33,7 +33,7 @@ MUTANTS = [
     mutant("factor update: the arranged matrix keeps its values", "src/factor/factor.cpp", "gather(q, s.arranged->from_matrix, a.value, s.arranged->value.data()); });", "static_cast<void>(q); });", ARRANGE),
     mutant("factor lu: a warp does not wait for the rows it needs", "src/factor/cuda/factorize.cu", "while (load_acquire(done) == 0) {}", "load_acquire(done);", REPRODUCES),
     mutant("factor lu: the last entry of the other row left out", "src/factor/cuda/factorize.cu", "t < p.row_begin[other + 1]; t += 32", "t < p.row_begin[other + 1] - 1; t += 32", REPRODUCES),
-    mutant("factor lu of the CPU: what other rows have left counts", "src/factor/cpu/factorize.cpp", "work[p.col[k]] = value[k];", "work[p.col[k]] += value[k];", REPRODUCES),
+    mutant("factor lu of the CPU: what other rows have left counts", "src/factor/cpu/factorize.cpp", "++k) work[p.col[k]] = value[k];", "++k) work[p.col[k]] += value[k];", REPRODUCES),
     mutant("factor relaxed: fill-in is added to the diagonal with the other sign", "src/factor/cpu/factorize.cpp", "work[i] -= relax * outside;", "work[i] += relax * outside;", "Factor.Relaxed*"),
     mutant("factor relaxed: what the row before has counts as inside", "src/factor/cpu/factorize.cpp", "inside[p.col[k]] = 0;", "inside[p.col[k]] *= 1;", "Factor.Relaxed*"),
     mutant("factor sweeps: the odd entry of a padded row stands beside the nearest", "src/sptrsv/solve/cpu/sweep.hpp", "n > 4 && n % 2 == 1 && k > 0 ? k + 1 : k", "n > 4 && n % 2 == 1 && k > 1 ? k + 1 : k", "Factor.OneThread*"),
