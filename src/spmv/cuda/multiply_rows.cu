@@ -68,22 +68,30 @@ __global__ void __launch_bounds__(threads_per_block)
     if (i < n) to[i] = static_cast<std::int32_t>(from[i]);
 }
 
-// A warp per row.
-//   grid: ceil(32 * rows / threads)
+// A slice of lanes per row.
+//   grid: ceil(rows << log_lanes, threads)
 //   shared memory: none
 //   base: one a row, if wanted
 //   narrow: every nonzero once
 __global__ void __launch_bounds__(threads_per_block)
-    narrow_columns_kernel(index_t rows, const offset_t* row_begin, const index_t* col, index_t* base,
+    narrow_columns_kernel(index_t rows, int log_lanes, const offset_t* row_begin, const index_t* col, index_t* base,
                           std::uint16_t* narrow)
 {
-    const offset_t row = global_thread() / 32;
+    const offset_t row = global_thread() >> log_lanes;
     if (row >= rows) return;
-    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int lanes = 1 << log_lanes, lane = static_cast<int>(threadIdx.x) & (lanes - 1);
     const offset_t begin = row_begin[row], end = row_begin[row + 1];
     const index_t from = base != nullptr && begin < end ? col[begin] : 0;
     if (base != nullptr && lane == 0) base[row] = from;
-    for (offset_t k = begin + lane; k < end; k += 32) narrow[k] = static_cast<std::uint16_t>(col[k] - from);
+    for (offset_t k = begin + lane; k < end; k += lanes) narrow[k] = static_cast<std::uint16_t>(col[k] - from);
+}
+
+// Lanes for a row of the mean length, 2 to 32, by their logarithm.
+int log_lanes_for(offset_t nonzeros, index_t rows)
+{
+    int log_lanes = 1;
+    while (log_lanes < 5 && (offset_t{rows} << log_lanes) < nonzeros) ++log_lanes;
+    return log_lanes;
 }
 
 }  // namespace
@@ -99,8 +107,9 @@ Narrow make_narrow(const CudaQueue& q, const CsrView<M>& a)
     Narrow n{Buffer<std::int32_t>(q, offset_t{a.rows} + 1), Buffer<std::uint16_t>(q, a.nonzeros), {}};
     if (a.cols > columns_of_16_bits) n.base = Buffer<index_t>(q, a.rows);
     narrow_offsets(q, a.row_begin, n.row_begin.data(), n.row_begin.size());
-    launch(q, one_thread_each(offset_t{a.rows} * 32, threads_per_block), narrow_columns_kernel, a.rows, a.row_begin,
-           a.col, n.base.data(), n.col.data());
+    const int log_lanes = log_lanes_for(a.nonzeros, a.rows);
+    launch(q, one_thread_each(offset_t{a.rows} << log_lanes, threads_per_block), narrow_columns_kernel, a.rows,
+           log_lanes, a.row_begin, a.col, n.base.data(), n.col.data());
     return n;
 }
 
