@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A warp adds rows of B, one after the other, to sums that stand in shared memory by their place in a row of C: the row
 // itself, or up to three neighbours of equal pattern. Rows of B that follow each other in a row of A and have equal
-// columns are read together too: a place is found once for up to nine products. Every sum is taken in the order of A's
-// nonzeros, whatever is done together.
+// columns are read together too: a place is found once for up to nine products. Where none have, the beginning of the
+// next row is on its way while one is added. Every sum is taken in the order of A's nonzeros, whatever is done together.
 #pragma once
 
 #include "spgemm/adaptive/cuda/rows.cuh"
@@ -50,6 +50,47 @@ __device__ inline unsigned openers(bool exists, bool repeat)
     return __ballot_sync(all_lanes, exists && since % run_limit == 0);
 }
 
+// Rows of B of a batch of `count` nonzeros of A, one after the other, each of its own columns: lane i of the warp
+// knows nonzero i, where its row of B begins, how long it is, and where its index does.
+template <int Rows, class Index, class PlaceOf, class V>
+__device__ void add_single_rows(V* sums, int nonzeros, const PlaceOf& place_of, const Index* __restrict__ index,
+                                const V* __restrict__ value, offset_t from, offset_t index_from, int length,
+                                const V* __restrict__ factors, offset_t nonzeros_a, int rows, int count)
+{
+    const int lane = team_rank<32>();
+    V mine[Rows];
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) mine[r] = lane < count ? factors[min(r, rows - 1) * nonzeros_a + lane] : V(0);
+    Index ahead_index = {};
+    V ahead_value = V(0);
+    const auto ask = [&](int k) {
+        const offset_t at = __shfl_sync(all_lanes, from, k), at_index = __shfl_sync(all_lanes, index_from, k);
+        if (lane >= __shfl_sync(all_lanes, length, k)) return;
+        ahead_index = index[at_index + lane];
+        ahead_value = value[at + lane];
+    };
+    ask(0);
+    for (int k = 0; k < count; ++k) {
+        const Index first_index = ahead_index;
+        const V first_value = ahead_value;
+        if (k + 1 < count) ask(k + 1);
+        const offset_t at = __shfl_sync(all_lanes, from, k), at_index = __shfl_sync(all_lanes, index_from, k);
+        const int wide = __shfl_sync(all_lanes, length, k);
+        V factor[Rows];
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) factor[r] = __shfl_sync(all_lanes, mine[r], k);
+        const auto add = [&](const Index& i, V b) {
+            V* const to = sums + place_of(i);
+#pragma unroll
+            for (int r = 0; r < Rows; ++r) to[r * nonzeros] = fused(factor[r], b, to[r * nonzeros]);
+        };
+        if (lane < wide) add(first_index, first_value);
+#pragma unroll 2
+        for (int l = lane + 32; l < wide; l += 32) add(index[at_index + l], value[at + l]);
+        __syncwarp();
+    }
+}
+
 static_assert(run_limit == 3, "add_products knows the cases one by one");
 
 // All products of a row. `index` are the columns of B (ByRow false), or whatever stands for them one after the other in
@@ -73,8 +114,13 @@ __device__ void add_products(V* sums, int nonzeros, const PlaceOf& place_of, con
             place = before + last - length;  // a repeated row ends where the one before it does
             before += __shfl_sync(all_lanes, last, 31);
         }
-        unsigned open = openers(exists, repeat);
         const int here = static_cast<int>(min(offset_t{32}, end - batch));
+        if (__ballot_sync(all_lanes, repeat) == 0) {
+            add_single_rows<Rows>(sums, nonzeros, place_of, index, b.value, from, ByRow ? place : from, length,
+                                  a.value + batch, end - begin, rows, here);
+            continue;
+        }
+        unsigned open = openers(exists, repeat);
         while (open != 0) {
             const int first = __ffs(static_cast<int>(open)) - 1;
             open &= open - 1;

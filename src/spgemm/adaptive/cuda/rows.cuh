@@ -179,18 +179,29 @@ __device__ inline int slice_for(std::uint32_t products, offset_t rows)
 }
 
 // visit(column) for the columns a row of C may have, many of them more than once: slices of the team take a row of B
-// each.
+// each. Where the next rows begin and end is asked for while one is visited: these loads wait for each other.
 template <int Team, class V, class Visit>
 __device__ inline void walk_columns(const CsrView<V>& a, const CsrView<V>& b, const unsigned char* runs_b, index_t row,
                                     std::uint32_t pattern, Visit&& visit)
 {
     const offset_t begin = a.row_begin[row], end = a.row_begin[row + 1];
-    const int slice = slice_for(pattern, end - begin), rank = team_rank<Team>();
-    for (offset_t k = begin + rank / slice; k < end; k += Team / slice) {
+    const int slice = slice_for(pattern, end - begin), rank = team_rank<Team>(), step = Team / slice;
+    offset_t k = begin + rank / slice, from = 0, last = 0;
+    index_t next = 0;
+    const auto ask = [&](offset_t ahead) {
+        if (ahead < end) {
+            from = b.row_begin[next];
+            last = b.row_begin[next + 1];
+        }
+        if (ahead + step < end) next = a.col[ahead + step];
+    };
+    if (k < end) next = a.col[k];
+    ask(k);
+    for (; k < end; k += step) {
+        const offset_t first = from + rank % slice, behind = last;
+        ask(k + step);
         if (repeats(a.col, begin, k, runs_b)) continue;
-        const index_t j = a.col[k];
-        const offset_t last = b.row_begin[j + 1];
-        for (offset_t l = b.row_begin[j] + rank % slice; l < last; l += slice) visit(b.col[l]);
+        for (offset_t l = first; l < behind; l += slice) visit(b.col[l]);
     }
 }
 
