@@ -68,8 +68,10 @@ Buffer<offset_t> choose_points(const Queue& q, const Dependences<V>& d)
     Buffer<index_t> open(q, n);
     for_each(q, n, StartPoints{needs, dependents, word.data()});
     do {
-        for_each(q, n, DecideCoarse{needs, dependents, word.data(), next.data()});
-        for_each(q, n, DecideFine{needs, next.data(), word.data(), open.data()});
+        for (int round = 0; round < rounds_at_once<Queue>; ++round) {
+            for_each(q, n, DecideCoarse{needs, dependents, word.data(), next.data()});
+            for_each(q, n, DecideFine{needs, next.data(), word.data(), open.data()});
+        }
     } while (prim::maximum(q, open.data(), n, index_t{0}) > 0);  // the largest undecided word is always decided
     Buffer<offset_t> number(q, offset_t{n} + 1);
     for_each(q, n, FlagRoots{word.data(), number.data()});

@@ -92,8 +92,10 @@ Buffer<offset_t> choose_roots(const Queue& q, const Graph& strong, index_t n)
     Buffer<index_t> open(q, n);
     for_each(q, n, StartSet{strong, word.data()});
     do {
-        for_each(q, n, LargestAround{strong, word.data(), around.data()});
-        for_each(q, n, DecideSet{strong, around.data(), word.data(), open.data()});
+        for (int round = 0; round < rounds_at_once<Queue>; ++round) {
+            for_each(q, n, LargestAround{strong, word.data(), around.data()});
+            for_each(q, n, DecideSet{strong, around.data(), word.data(), open.data()});
+        }
     } while (prim::maximum(q, open.data(), n, index_t{0}) > 0);  // the largest undecided word is always decided
     Buffer<offset_t> number(q, offset_t{n} + 1);
     for_each(q, n, FlagRoots{word.data(), number.data()});
