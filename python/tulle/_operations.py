@@ -90,7 +90,7 @@ def spmv(A: Any, x: Any, out: Any = None, *, shape: Any = None, transpose: bool 
         if y is not None:
             return y
     bound = bound_to(id(A))
-    if bound is not None and check is True and not transpose and dtype is None and context is None:
+    if bound is not None and check != "always" and not transpose and dtype is None and context is None:
         y = bound.multiply(A, x, out, alpha, beta)
         if y is not None:
             return y
@@ -177,7 +177,7 @@ def spmv_at(A: Any, a: Foreign, x: Any, out: Any, transpose: bool, alpha: float,
         remember(a, lanes)
     run = getattr(_core, f"SpmvDirect_{name[5:]}")(*pattern, a.framework.address(a.data), lanes).run
     run(place, f.address(x), f.shape(x)[0], y.address, alpha, beta)
-    bound = bind(A, a, context_of(None, device=a.device)) if check is True and not transpose and context is None and a.data is data else None
+    bound = bind(A, a, context_of(None, device=a.device)) if check != "always" and not transpose and context is None and a.data is data else None
     if bound is not None:
         bound.products[a.framework.native(t)] = run
     return y.give()
@@ -237,12 +237,13 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
     array([[3., 2.],
            [3., 3.]])
     """
+    check = look(check, "check")
     bound = bound_to(id(A))
-    if bound is not None and check is True and not transpose and dtype is None and context is None:
+    if bound is not None and check != "always" and not transpose and dtype is None and context is None:
         C = bound.multiply_dense(A, B, out, alpha, beta)
         if C is not None:
             return C
-    transpose, check = flag(transpose, "transpose"), look(check, "check")
+    transpose = flag(transpose, "transpose")
     a = sparse(A, shape)
     if a.framework is not None:
         if check == "always":
@@ -251,7 +252,7 @@ def spmm(A: Any, B: Any, out: Any = None, *, shape: Any = None, transpose: bool 
         if t not in NAMES:
             fall_back("SpMM", t, strict, a.framework.name)
             return framework_product(a, transpose, B, out, alpha, beta)
-        if check is not True or transpose or dtype is not None or context is not None or a.tuple or a.device < 0 or a.dtype != t or not a.framework.counts_writes:
+        if check == "always" or transpose or dtype is not None or context is not None or a.tuple or a.device < 0 or a.dtype != t or not a.framework.counts_writes:
             return SpmmPlan(A, columns_of(B), shape=shape, transpose=transpose, dtype=t, expected_calls=1, context=context)(B, out, alpha=alpha, beta=beta)
         return spmm_kept(A, a, B, out, alpha, beta, t)
     b_array, as_torch = dense(B, "B")
