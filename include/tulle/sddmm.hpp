@@ -51,6 +51,7 @@ struct Policy {
     int lanes = 1;        ///< on a GPU: lanes that share a nonzero: 4, 8, 16, 32, or 0 with `tiles`; on a CPU 1
     bool stored = false;  ///< on a GPU: attend() stores a score for each nonzero between two kernels; else it is one
     bool tiles = false;   ///< on a GPU: all of X Y^T is computed in tiles of 64 x 64 positions that have a nonzero
+    bool tensor = false;  ///< tiles on tensor cores; double, and up to 19 columns, as without
 
     /// Compares all fields.
     bool operator==(const Policy&) const = default;
@@ -82,7 +83,8 @@ TULLE_API std::vector<Policy> candidates(Backend backend);
 /// @throws ValueError (with the alternatives) if there is no such policy on this backend.
 TULLE_API void check_policy(const Policy& policy, Backend backend);
 
-/// A policy as text: "8 lanes for a nonzero"; "8 lanes for a nonzero, scores stored"; "tiles of 64 x 64"; "rows".
+/// A policy as text: "8 lanes for a nonzero"; "8 lanes for a nonzero, scores stored"; "tiles of 64 x 64"; "tiles of 64 x 64 on
+/// tensor cores"; "rows".
 TULLE_API std::string to_text(const Policy& policy);
 
 /// Type of the sums and of alpha and beta: double for double, else float.

@@ -117,7 +117,7 @@ std::vector<Policy> candidates(Backend backend)
     std::vector<Policy> all;
     for (const bool stored : {false, true}) {
         for (const int lanes : lane_counts) all.push_back({lanes, stored});
-        all.push_back({0, stored, true});
+        for (const bool tensor : {false, true}) all.push_back({0, stored, true, tensor});
     }
     return all;
 }
@@ -137,7 +137,8 @@ std::string to_text(const Policy& policy)
 {
     if (policy == Policy{1}) return "rows";
     const std::string how =
-        policy.tiles ? concat("tiles of ", tile_side, " x ", tile_side) : concat(policy.lanes, " lanes for a nonzero");
+        policy.tiles ? concat("tiles of ", tile_side, " x ", tile_side, policy.tensor ? " on tensor cores" : "")
+                     : concat(policy.lanes, " lanes for a nonzero");
     return policy.stored ? how + ", scores stored" : how;
 }
 

@@ -68,7 +68,7 @@ struct Plan<V, C>::State {
     bool settled = false;       // a kernel has run since the pattern was written
     bool can_be_early = false;
     bool next_is_early() { return std::exchange(settled, true) && can_be_early; }
-    Walk walk() { return {row.data(), tiles.view(), choice.policy.lanes, next_is_early()}; }
+    Walk walk() { return {row.data(), tiles.view(), choice.policy.lanes, choice.policy.tensor, next_is_early()}; }
     const V* factor() const { return options.scaled ? a.value : nullptr; }
 };
 

@@ -71,6 +71,7 @@ struct Walk {
     const index_t* row = nullptr;  // of each nonzero, for a GPU without tiles
     TilesView tiles;               // of a GPU
     int lanes = 0;                 // of a GPU that share a nonzero; 0: tiles
+    bool tensor = false;           // tiles on tensor cores
     bool early = false;            // the pattern is settled: a kernel may begin before the one ahead of it has ended
 };
 
@@ -108,6 +109,10 @@ void sample(const CudaQueue& q, const CsrView<V>& a, const Walk& walk, const Sam
 // The same by tiles: all positions of a tile are computed, from rows of X and Y that the block's threads share.
 template <class V, class C>
 void sample_tiles(const CudaQueue& q, const Walk& walk, const Sampled<V, C>& o);
+
+// The same on tensor cores, where X and Y have enough columns; not for double.
+template <class V, class C>
+void sample_tensor_tiles(const CudaQueue& q, const Walk& walk, const Sampled<V, C>& o);
 
 // The tiles of the nonzeros at (row[p], col[p]) in a matrix of so many columns. Only for a GPU; waits.
 Tiles make_tiles(const CudaQueue& q, const index_t* row, const index_t* col, index_t rows, index_t cols,

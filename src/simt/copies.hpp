@@ -26,12 +26,15 @@ struct MatrixRow {
 #ifdef __clang__  // one lane works for all of them: ThreadSanitizer has seen each look at its own row
 #pragma clang attribute push(__attribute__((no_sanitize("thread"))), apply_to = function)
 #endif
-inline std::string load_matrices(const Exchange& all)
+template <bool Transposed>
+std::string load_all_matrices(const Exchange& all)
 {
     if (all.lanes != 0xffffffffu) return "matrices loaded by a warp with exited lanes";
     for (int lane = 0; lane < 32; ++lane)
         for (int m = 0; m < 4; ++m) {
-            const auto number = [&](int row) { return std::uint32_t{all.at<MatrixRow>(m * 8 + row).row[lane / 4]}; };
+            const auto number = [&](int i) {
+                return std::uint32_t{all.at<MatrixRow>(m * 8 + (Transposed ? i : lane / 4)).row[Transposed ? lane / 4 : i]};
+            };
             all.at<MatrixRow>(lane).to[m] = number(lane % 4 * 2) | number(lane % 4 * 2 + 1) << 16;
         }
     return {};
@@ -44,6 +47,14 @@ inline void look_at_row(const std::uint16_t* row)
 {
     if (!under_tsan) return;
     for (int i = 0; i < 8; i += 4) static_cast<void>(*reinterpret_cast<const volatile std::uint64_t*>(row + i));
+}
+
+template <bool Transposed>
+void load_my_matrices(std::uint32_t (&to)[4], const unsigned char* row, const Where& at)
+{
+    MatrixRow mine{reinterpret_cast<const std::uint16_t*>(row), to};
+    look_at_row(mine.row);
+    meet_in_warp(0xffffffffu, &mine, load_all_matrices<Transposed>, at);
 }
 
 }  // namespace simt
@@ -75,9 +86,13 @@ void wait_for_copies()
 inline void load_transposed(std::uint32_t (&to)[4], SharedAddress row, const char* file = __builtin_FILE(),
                             int line = __builtin_LINE())
 {
-    simt::MatrixRow mine{reinterpret_cast<const std::uint16_t*>(row.at), to};
-    simt::look_at_row(mine.row);
-    simt::meet_in_warp(0xffffffffu, &mine, simt::load_matrices, {file, line});
+    simt::load_my_matrices<true>(to, row.at, {file, line});
+}
+
+inline void load_matrices(std::uint32_t (&to)[4], SharedAddress row, const char* file = __builtin_FILE(),
+                          int line = __builtin_LINE())
+{
+    simt::load_my_matrices<false>(to, row.at, {file, line});
 }
 
 }  // namespace tulle::inline TULLE_ABI

@@ -11,6 +11,8 @@
 //                                      barrier
 //     load_transposed(to, row)         lane l gives row l % 8 of matrix l / 8; of matrix m it gets entries (2 (l % 4) +
 //                                      {0, 1}, l / 4): two B fragments
+//     load_matrices(to, row)           the same, but it gets entries (l / 4, 2 (l % 4) + {0, 1}): an A fragment, or
+//                                      from the columns of B two B fragments
 #pragma once
 
 #include <cstdint>
@@ -57,6 +59,14 @@ __device__ inline void wait_for_copies()
 __device__ inline void load_transposed(std::uint32_t (&to)[4], SharedAddress row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(row.at)
+                 : "memory");
+}
+
+__device__ inline void load_matrices(std::uint32_t (&to)[4], SharedAddress row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(row.at)
                  : "memory");

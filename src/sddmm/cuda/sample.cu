@@ -13,9 +13,14 @@ constexpr int threads_per_block = 128;
 // Threads that may begin early; more take 1.1 to 1.4 times as long then (docs/experiments/sddmm.md).
 constexpr offset_t most_early = 1 << 16;
 
+// Blocks of a multiprocessor for which the compiler makes room: it keeps loads before uses only where it is told so, and
+// 8 lanes need 96 registers for theirs.
+template <int Lanes>
+constexpr int blocks_at_once = Lanes == 8 ? 5 : 0;
+
 //   grid: ceil(nonzeros / batch * Lanes / threads)      shared memory: none      c: every entry once
 template <int Lanes, class V, class C>
-__global__ void __launch_bounds__(threads_per_block)
+__global__ void __launch_bounds__(threads_per_block, blocks_at_once<Lanes>)
     sample_kernel(offset_t nonzeros, const index_t* __restrict__ row, const index_t* __restrict__ col, Sampled<V, C> o)
 {
     const offset_t first = global_thread() / Lanes * batch<Lanes>;
@@ -35,6 +40,8 @@ __global__ void __launch_bounds__(threads_per_block)
 template <class V, class C>
 void sample(const CudaQueue& q, const CsrView<V>& a, const Walk& walk, const Sampled<V, C>& o)
 {
+    if constexpr (!std::is_same_v<V, double>)
+        if (walk.tensor) return sample_tensor_tiles(q, walk, o);
     if (walk.lanes == 0) return sample_tiles(q, walk, o);
     with_constant<4, 8, 16, 32>(walk.lanes, [&](auto n) {
         const offset_t slices = ceil_div(a.nonzeros, offset_t{batch<n()>});

@@ -8,7 +8,7 @@
 
 #include "base/math.hpp"
 #include "device/cuda/copies.cuh"
-#include "sddmm/cuda/dots.cuh"
+#include "sddmm/cuda/tiles.cuh"
 
 namespace tulle::inline TULLE_ABI::sddmm {
 namespace {
@@ -21,8 +21,6 @@ template <class S>
 using ThreadSums = S[left_rows][right_rows];
 __device__ inline int left_row(int i) { return static_cast<int>(threadIdx.x) / across + down * i; }
 __device__ inline int right_row(int j) { return static_cast<int>(threadIdx.x) % across + across * j; }
-// Threads that may begin early, as for sample().
-constexpr offset_t most_early = 1 << 16;
 
 // Columns of X and Y that are in shared memory at a time, in packs, as numbers of the type of the sums; a line has one
 // more, so that neighbouring lines begin in different banks.
@@ -31,8 +29,6 @@ template <class S>
 constexpr index_t columns_at_once = packs_at_once* Pack<S>::size;
 template <class S>
 constexpr std::size_t stage_bytes = 2 * factor_packs * sizeof(Pack<S>);
-// From line to line of the sums: rows of a warp are in different banks.
-constexpr int sums_line = tile_side + 8;
 
 // A pack of row `i` of a factor from column j on; what is beyond column k is zero.
 template <class V>
@@ -51,7 +47,7 @@ __device__ inline void ask_for_rows(const Strided<const V>& m, bool packed, inde
                                     const std::uint32_t (&has)[2], index_t first, index_t k, Pack<Sum<V>>* to)
 {
     constexpr int at_once = threads_per_block / packs_at_once;
-    const std::uint64_t lines = std::uint64_t{has[1]} << 32 | has[0];
+    const std::uint64_t lines = lines_of(has);
     const int pack = static_cast<int>(threadIdx.x) % packs_at_once;
     const index_t j = first + pack * Pack<Sum<V>>::size;
 #pragma unroll
@@ -127,7 +123,7 @@ __global__ void __launch_bounds__(threads_per_block) sample_tiles_kernel(TilesVi
 #pragma unroll 4
     for (std::uint32_t i = threadIdx.x; i < tile.count; i += threads_per_block) {
         const int spot = tiles.spot[tile.begin + i];
-        put_sampled(o, tiles.place[tile.begin + i], sums[spot / tile_side * sums_line + spot % tile_side]);
+        put_sampled(o, tiles.place[tile.begin + i], sums[place_of_sum(spot)]);
     }
 }
 
@@ -138,7 +134,7 @@ void sample_tiles(const CudaQueue& q, const Walk& walk, const Sampled<V, C>& o)
 {
     using S = Sum<V>;
     const std::size_t stages = (o.k > columns_at_once<S> ? 2 : 1) * stage_bytes<S>;
-    const bool early = walk.early && walk.tiles.tiles * threads_per_block <= most_early;
+    const bool early = walk.early && walk.tiles.tiles * threads_per_block <= most_early_of_tiles;
     launch(q, {walk.tiles.tiles, threads_per_block, std::max(stages, tile_side * sums_line * sizeof(S)), 1, early},
            sample_tiles_kernel<V, C>, walk.tiles, o);
 }
