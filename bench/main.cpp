@@ -39,7 +39,7 @@ constexpr const char* examples =
     "  tulle-bench sptrsv --suite triangles --backend cuda     triangular solves; baseline: cuSPARSE SpSV; --rhs 32: "
     "SpSM\n"
     "  tulle-bench sptrsv twin:cant --policy ablation          what each idea is worth\n"
-    "  tulle-bench solve stencil7:64 --preconditioner ic0      systems; baseline: Eigen's iterative solvers\n"
+    "  tulle-bench solve stencil7:64 --preconditioner ic0      systems; baselines: Eigen's solvers, cuSPARSE\n"
     "  tulle-bench graph email-Enron.mtx --backend cpu         graph algorithms; baseline: GraphBLAS\n"
     "  tulle-bench partition --suite paper                     cutting into 8 parts and one upload, and what each "
     "part takes alone\n"
@@ -145,7 +145,9 @@ void add_sptrsv(CLI::App& app, SptrsvOptions& o)
 void add_solve(CLI::App& app, SolveOptions& o)
 {
     add_race(app, o, "Files or generator sentences of square matrices; none: the suite quick");
-    app.add_option("--against", o.against, "Baselines: eigen")->delimiter(',')->capture_default_str();
+    app.add_option("--against", o.against, "Baselines: eigen (CPU), cusparse (GPU)")
+        ->delimiter(',')
+        ->capture_default_str();
     app.add_option("--preconditioner", o.preconditioners,
                    "Preconditioners in addition to the chosen one, as tulle solve has them")
         ->delimiter(',')

@@ -2,32 +2,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cuBLAS: the same product with A as a dense matrix, where that fits: what a sparse product must beat on nearly dense
 // matrices.
-#include <cublas_v2.h>
-
 #include <memory>
 #include <type_traits>
 #include <vector>
 
+#include "bench/baselines/cublas.hpp"
 #include "bench/baselines/cuda_type.hpp"
 #include "bench/baselines/spmm.hpp"
-#include "bench/cuda/check.hpp"
 
 namespace tulle::bench {
-
-// Beside check(cudaError_t), in the same namespace, so that neither hides the other.
-static void check(cublasStatus_t status, const char* file = __builtin_FILE(), int line = __builtin_LINE())
-{
-    if (status != CUBLAS_STATUS_SUCCESS)
-        throw DeviceError(concat(file, ":", line, ": ", cublasGetStatusString(status)));
-}
 
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{4} << 30;
-
-struct HandleEnd {
-    void operator()(cublasContext* handle) const { (void)cublasDestroy(handle); }
-};
 
 template <class V>
 class CublasSpmm {
@@ -45,11 +32,7 @@ public:
                 dense[static_cast<std::size_t>(i) * static_cast<std::size_t>(a.cols) +
                       static_cast<std::size_t>(a.col[k])] = a.value[k];
         a_ = to_queue(q_, dense.data(), std::ssize(dense));
-        check(cudaSetDevice(q_.device));
-        cublasHandle_t handle = nullptr;
-        check(cublasCreate(&handle));
-        handle_.reset(handle);
-        check(cublasSetStream(handle, q_.stream));
+        handle_ = open_cublas(q_);
         return {"", a_.bytes()};
     }
 
@@ -70,7 +53,7 @@ private:
     SpmmProblem<V>& problem_;
     CudaQueue q_;
     Buffer<V> a_;
-    std::unique_ptr<cublasContext, HandleEnd> handle_;
+    CublasHandle handle_;
 };
 
 }  // namespace

@@ -43,10 +43,11 @@ std::vector<Contender> contenders_for(SolveProblem& problem, const SolveOptions&
         recipe.preconditioner = solve::parse_preconditioner(text);
         all.push_back(our_solve(problem, concat("tulle ", text), recipe));
     }
+    const bool on_cpu = problem.ctx.backend() == Backend::cpu;
     if constexpr (has_eigen)
-        if (problem.ctx.backend() == Backend::cpu &&
-            std::count(options.against.begin(), options.against.end(), "eigen"))
-            append(all, eigen_solve(problem, symmetric));
+        if (on_cpu && is_among(options.against, "eigen")) append(all, eigen_solve(problem, symmetric));
+    if constexpr (has_cusparse)
+        if (!on_cpu && is_among(options.against, "cusparse")) append(all, cusparse_solve(problem, symmetric));
     return all;
 }
 
@@ -74,7 +75,8 @@ int bench_solve(const SolveOptions& options)
     Report report(options.json, options.quiet);
     for (const std::string& name : options.against)
         require<ValueError>(
-            name == "eigen", [&] { return concat("there is no baseline '", name, "'"); }, "eigen");
+            name == "eigen" || name == "cusparse", [&] { return concat("there is no baseline '", name, "'"); },
+            "eigen, cusparse");
     return race_all(options, "quick", report, [&](const Context& ctx, const Case& which, double bandwidth) {
         return comparison(ctx, which, options, bandwidth);
     });

@@ -13,7 +13,7 @@ struct SolveOptions {
     std::vector<std::string> matrices;  // sentences or files
     std::string suite = {};
     std::string backend = "all";  // cpu, cuda, all
-    std::vector<std::string> against = {"eigen"};
+    std::vector<std::string> against = {"eigen", "cusparse"};
     std::vector<std::string> preconditioners = {"jacobi"};  // in addition to the chosen one
     double tolerance = 1e-8;
     std::string graphs = "auto";  // CUDA graphs: auto, never
