@@ -18,8 +18,8 @@ void for_each(const CpuQueue& q, offset_t n, const Step& step);
 template <class Step>
 void for_each(const CudaQueue& q, offset_t n, const Step& step);
 
-// Rounds of a choice between two looks at how many rows are undecided: on a GPU a look takes longer than a round. A round
-// in which nothing is undecided changes nothing.
+// Rounds of a choice between two looks at how many rows are undecided: on a GPU a look takes longer than a round. A
+// round in which nothing is undecided changes nothing.
 template <class Queue>
 constexpr int rounds_at_once = std::is_same_v<Queue, CpuQueue> ? 1 : 4;
 

@@ -69,7 +69,10 @@ struct RowOrder {
         const offset_t row = prim::lower_bound(key.begin, offset_t{key.rows} + 1, k);
         return row <= key.rows && key.begin[row] == k;
     }
-    constexpr bool falls(offset_t k) const { return k > 0 && key.col[k] < key.col[k - 1] + (repeats ? offset_t{1} : 0); }
+    constexpr bool falls(offset_t k) const
+    {
+        return k > 0 && key.col[k] < key.col[k - 1] + (repeats ? offset_t{1} : 0);
+    }
     // In sorted rows columns fall only where a row starts, so the search is seldom done.
     constexpr bool operator()(offset_t k) const { return falls(k) && !starts_row(k); }
 };

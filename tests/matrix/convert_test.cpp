@@ -201,6 +201,34 @@ TEST_P(ConvertOn, SourceTellsWhereEveryValueCameFrom)
     });
 }
 
+// A block of a GPU finds the rows of 2048 nonzeros; behind so many empty rows that their offsets do not fit its shared
+// memory, each thread looks for its own.
+TEST_P(ConvertOn, RowsOfNonzerosAroundTheBlocksThatFindThem)
+{
+    const Context c = ctx();
+    for (const offset_t nonzeros : {2047, 2048, 2049, 4096, 4100})
+        for (const index_t empty : {0, 1, 5000}) {
+            Offsets begin{0};
+            Indices row;
+            while (std::ssize(row) < nonzeros) {
+                const auto i = static_cast<index_t>(begin.size()) - 1;
+                const bool gap = i >= 40 && i < 40 + empty;
+                const offset_t length = gap ? 0 : std::min<offset_t>(i % 50, nonzeros - std::ssize(row));
+                row.insert(row.end(), static_cast<std::size_t>(length), i);
+                begin.push_back(std::ssize(row));
+            }
+            const Indices col(row.size(), 0);
+            const List<double> value(row.size(), 1.0);
+            const CsrView<double> a{.rows = static_cast<index_t>(begin.size()) - 1,
+                                    .cols = 1,
+                                    .nonzeros = nonzeros,
+                                    .row_begin = begin.data(),
+                                    .col = col.data(),
+                                    .value = value.data()};
+            EXPECT_EQ(vector_of(c, to_coo(c, view_of(to_device(c, a))).row), row) << nonzeros << ", " << empty;
+        }
+}
+
 TEST_P(ConvertOn, TransposedTwiceIsSorted)
 {
     const Context c = ctx();

@@ -92,6 +92,8 @@ TEST_P(ValidateOn, OrderAsTheViewClaims)
            "row 3: column 9 stands at positions 4 and 6, but the view says unique");
     expect(csr(4, 20, begin, {4, 3, 2, 1, 9, 0, 9, 10}, false, false), -1, "");
     expect(csr(4, 20, begin, {1, 2, 3, 4, 0, 9, 9, 10}, true, false), -1, "");
+    expect(csr(3, 20, {0, 4, 4, 8}, {1, 2, 3, 4, 0, 9, 7, 8}), 2,  // as many empty rows as descents inside of rows
+           "row 2: columns 9, 7 at positions 5, 6 are not ascending, but the view says sorted");
     expect(csr(4, 20, begin, {1, 2, 3, 4, 1, 2, 3, 4}), -1, "");  // falls between rows, over empty ones
     expect(csr(4, 20, begin, {1, 2, 3, 4, 4, 5, 6, 7}), -1, "");  // the same column where a row starts is no repeat
 }

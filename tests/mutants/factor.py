@@ -74,6 +74,7 @@ MUTANTS = [
     # nodes, rigid motions, classical coarsening, the K-cycle
     mutant("amg nodes: unknowns of a node are apart", "src/amg/nodes.hpp", "of_row[i] = of_node[i / unknowns];", "of_row[i] = of_node[i % unknowns];", "*NodesAreAggregated*/c*", test="amg"),
     mutant("amg nodes: a node is its own neighbour", "src/amg/nodes.hpp", "if (next != node) visit", "visit", "Amg.NeighboursOfANode*", test="amg"),
+    mutant("amg: the first column of the inverse of the coarsest matrix is that of the second", "src/amg/coarse.cpp", "if (j + c < n) x[c][j + c] = 1;", "if (j + c < n) x[c][j + (c > 0 ? c : 1)] = 1;", SYMMETRIC, test="amg"),
     mutant("amg nodes: rows that are not sorted are taken as they are", "src/amg/setup.cpp", "by_nodes && !level.a.sorted ?", "false ?", "*NodesAreAggregated*/c*", test="amg"),
     mutant("amg: rotations change lengths", "src/amg/rigid_body.cpp", "= -place(i, turn.b);", "= place(i, turn.b);", "Amg.RigidBodyModesCost*", test="amg"),
     mutant("amg classical: coarse points beside each other", "src/amg/classical.hpp", "is_largest(needs, i) && is_largest(dependents, i);", "true;", "*ClassicalInterpolation*/c*", test="amg"),

@@ -38,4 +38,9 @@ MUTANTS = [
     mutant("copy: the upload does not wait", "src/device/cuda/queue.cu", "    cuda::check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, q.stream));\n    cuda::check(cudaStreamSynchronize(q.stream));", "    cuda::check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, q.stream));", filter="*UploadedMemory*cuda*", test="device"),
     mutant("split: no barrier before the warps are added", "src/spmv/cuda/multiply_split.cu", "    __syncthreads();\n    V rest = 0;", "    V rest = 0;", filter=ACROSS, build="sim-tsan", seeds=[1]),
     mutant("blocks: columns beyond the matrix take part", "src/spmv/cuda/multiply_blocks.cu", "if (a.block_col[slot] >= 0 && col < a.cols)", "if (a.block_col[slot] >= 0)", filter="*BlocksMayReachBeyondTheMatrix/cuda*", build="sim-asan", seeds=[1]),
+    mutant("order: empty rows count as rows that explain a fall", "src/matrix/cuda/first_where.cu", "if (begin < order.key.begin[k + 1] && order.falls(begin)) --found;", "if (begin < n && order.falls(begin)) --found;", test="matrix", filter="*ValidateOn.OrderAs*cuda*:*ValidateOn.AgreesWithAPlainReader*cuda*"),
+    mutant("order: falls are not looked for", "src/matrix/cuda/first_where.cu", "int found = k < n && order.falls(k) ? 1 : 0;", "int found = 0;", test="matrix", filter="*ValidateOn.OrderAs*cuda*"),
+    mutant("rows of nonzeros: a block begins one row late", "src/matrix/cuda/expand_rows.cu", "low - 1 + (fits", "low + (fits", test="matrix", filter="*ConvertOn.RowsOfNonzeros*cuda*"),
+    mutant("rows of nonzeros: too many offsets are said to fit", "src/matrix/cuda/expand_rows.cu", "count <= most_offsets;", "count > 0;", test="matrix", filter="*ConvertOn.RowsOfNonzeros*cuda*", build="sim-asan"),
+    mutant("narrow columns: a row has one lane less", "src/spmv/cuda/multiply_rows.cu", "k < end; k += lanes) narrow", "k < end - (lane == lanes - 1); k += lanes) narrow", filter="*NewValuesReachEveryKernel/cuda*"),
 ]

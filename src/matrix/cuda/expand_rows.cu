@@ -34,9 +34,9 @@ __global__ void __launch_bounds__(expand_threads)
             begin[i] = static_cast<int>(max(row_begin[low + i] - first, offset_t{0}));
     __syncthreads();
     for (offset_t k = first + threadIdx.x; k <= last; k += expand_threads)
-        row[k] = static_cast<index_t>(
-            low - 1 + (fits ? prim::upper_bound(begin, count, static_cast<int>(k - first))
-                            : prim::upper_bound(row_begin + low, count, k)));
+        row[k] = static_cast<index_t>(low - 1 +
+                                      (fits ? prim::upper_bound(begin, count, static_cast<int>(k - first))
+                                            : prim::upper_bound(row_begin + low, count, k)));
 }
 
 __global__ void compress_rows_kernel(const index_t* __restrict__ row, offset_t nonzeros, index_t rows,

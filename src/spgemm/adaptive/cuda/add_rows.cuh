@@ -3,7 +3,8 @@
 // A warp adds rows of B, one after the other, to sums that stand in shared memory by their place in a row of C: the row
 // itself, or up to three neighbours of equal pattern. Rows of B that follow each other in a row of A and have equal
 // columns are read together too: a place is found once for up to nine products. Where none have, the beginning of the
-// next row is on its way while one is added. Every sum is taken in the order of A's nonzeros, whatever is done together.
+// next row is on its way while one is added. Every sum is taken in the order of A's nonzeros, whatever is done
+// together.
 #pragma once
 
 #include "spgemm/adaptive/cuda/rows.cuh"
