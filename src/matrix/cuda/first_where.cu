@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "device/cuda/kernel.cuh"
+#include "device/cuda_devices.hpp"
 #include "matrix/inspect_steps.hpp"
 #include "tulle/memory.hpp"
 
@@ -24,19 +25,23 @@ __global__ void first_where_kernel(Check check, offset_t n, Position* first)
     if (found < load_relaxed(first)) atomicMin(first, found);
 }
 
+constexpr offset_t blocks_per_multiprocessor = 8;  // as many as there is room for
+
 // How often columns do not ascend, less how often they do not at the beginning of a row: how often that is wrong. A
-// search for the row of every such place, as the check itself does it, takes ten times as long.
-//   grid: ceil(max(n, rows) / 256)      wrong: 0 before
+// search for the row of every such place, as the check itself does it, takes ten times as long, and so does an atomic
+// for every warp's share of the places.
+//   grid: any, as many as run at once      wrong: 0 before
 __global__ void count_falls_kernel(RowOrder order, offset_t n, Position* wrong)
 {
-    const offset_t k = global_thread();
-    int found = k < n && order.falls(k) ? 1 : 0;
-    if (k < order.key.rows) {
-        const offset_t begin = order.key.begin[k];
-        if (begin < order.key.begin[k + 1] && order.falls(begin)) --found;
+    const offset_t first = global_thread(), step = offset_t{gridDim.x} * blockDim.x;
+    offset_t found = 0;
+    for (offset_t k = first; k < n; k += step) found += order.falls(k) ? 1 : 0;
+    for (offset_t row = first; row < order.key.rows; row += step) {
+        const offset_t begin = order.key.begin[row];
+        if (begin < order.key.begin[row + 1] && order.falls(begin)) --found;
     }
     found = slice_sum<32>(found);
-    if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(wrong, static_cast<Position>(offset_t{found}));
+    if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(wrong, static_cast<Position>(found));
 }
 
 template <class Check>
@@ -54,7 +59,9 @@ bool has_falls(const CudaQueue& q, const RowOrder& order, offset_t n)
 {
     Buffer<Position> wrong(q, 1);
     fill_zero(q, wrong.data(), 1);
-    launch(q, one_thread_each(std::max(n, offset_t{order.key.rows})), count_falls_kernel, order, n, wrong.data());
+    LaunchShape shape = one_thread_each(std::max(n, offset_t{order.key.rows}));
+    shape.blocks = std::min(shape.blocks, blocks_per_multiprocessor * cuda::device_limits(q.device).multiprocessors);
+    launch(q, shape, count_falls_kernel, order, n, wrong.data());
     return read_value(q, wrong.data()) != 0;
 }
 
