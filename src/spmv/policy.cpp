@@ -8,7 +8,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <optional>
 
 #include "base/enumerators.hpp"
 #include "base/math.hpp"
@@ -27,18 +26,9 @@ constexpr std::array lane_counts{1, 2, 4, 8, 16, 32};
 constexpr std::array kernel_names{"rows", "groups", "stream", "sell", "split", "scatter", "entries", "blocks"};
 constexpr std::array format_names{"CSR", "CSC", "COO", "Blocked-ELL"};
 
-// All measured on an H200.
-// A lane should have this many nonzeros of an average row (best for rows of 20 to 120 nonzeros), …
-constexpr double nonzeros_per_lane = 6.0;
-// … or this many in a matrix that leaves most of the GPU idle anyway, …
-constexpr double nonzeros_per_lane_if_few = 2.0;
-constexpr offset_t few_nonzeros = 500'000;
-// … and no more than this many of the longest row, which the others would wait for (about 80 ns each).
-constexpr offset_t longest_lane = 64;
-// More lanes than an average row can use cost little in a launch this small …
-constexpr offset_t small_launch = 1'500'000;
-// … and otherwise, beyond this many times as many, cutting rows into pieces is cheaper.
-constexpr int lane_excess = 4;
+// On a GPU, for a product done once: no lane walks over more nonzeros of an average row. Its loads are far apart, which
+// the fitted costs do not know (stencil27:60 on an H200: one lane for 27 nonzeros 54 us, four 25).
+constexpr double most_nonzeros_of_lane = 8;
 // On a CPU, sliced ELL wins where most rows are the row before moved by one, short, and hardly padded.
 constexpr double shifts_for_sell = 0.7, mean_for_sell = 32, padding_for_sell = 1.1;
 // Below this many rows and nonzeros its kernel was 0.5 to 0.8 times as fast as a plain loop (Xeon).
@@ -76,24 +66,6 @@ bool can_be_narrow(const RowFeatures& row) { return row.widest < 65536 && row.no
 
 bool can_be_sliced(const RowFeatures& row) { return row.padded <= most_padding * row.nonzeros + small_padding; }
 
-// The power of two nearest to n in ratio, 1 to 32.
-int nearest_lanes(double n)
-{
-    int lanes = 1;
-    while (lanes < 32 && n > lanes * 1.41421356) lanes *= 2;
-    return lanes;
-}
-
-int lanes_for_average(const RowFeatures& row)
-{
-    return nearest_lanes(row.mean / (row.nonzeros < few_nonzeros ? nonzeros_per_lane_if_few : nonzeros_per_lane));
-}
-
-int lanes_for_longest(const RowFeatures& row, offset_t most = longest_lane)
-{
-    return static_cast<int>(std::min(offset_t{32}, power_of_two_from(ceil_div(row.longest, most))));
-}
-
 // Whether threads that get whole rows would wait for one of them.
 bool is_uneven(const RowFeatures& row, int threads)
 {
@@ -104,11 +76,7 @@ bool is_uneven(const RowFeatures& row, int threads)
 
 bool is_skewed(const RowFeatures& row, const Limits& limits)
 {
-    if (limits.backend == Backend::cpu)
-        return limits.threads > 1 && row.rows + row.nonzeros > cpu_piece_steps && is_uneven(row, limits.threads);
-    const int lanes = lanes_for_longest(row);
-    const bool hopeless = row.longest > 32 * longest_lane * lane_excess;
-    return hopeless || (lanes > lane_excess * lanes_for_average(row) && offset_t{row.rows} * lanes > small_launch);
+    return limits.threads > 1 && row.rows + row.nonzeros > cpu_piece_steps && is_uneven(row, limits.threads);
 }
 
 // Where a mean lies among the measured ones. Between two of them a cost moves with the logarithm of the length, which
@@ -154,14 +122,7 @@ int cheapest_lanes(const RowFeatures& row, const RowCosts& costs)
 // Long rows that are cut between threads: two sums, or vectors where these are measured to be faster.
 int lanes_for_split(const RowFeatures& row, const Limits& limits)
 {
-    return limits.backend == Backend::cpu && lanes_on_cpu(row, limits.costs) == lanes_of_a_vector ? lanes_of_a_vector
-                                                                                                  : 32;
-}
-
-int lanes_for(const RowFeatures& row, const Limits& limits)
-{
-    if (limits.backend == Backend::cpu) return lanes_on_cpu(row, limits.costs);
-    return std::max(lanes_for_average(row), lanes_for_longest(row));
+    return lanes_on_cpu(row, limits.costs) == lanes_of_a_vector ? lanes_of_a_vector : 32;
 }
 
 std::string in_lengths(const RowFeatures& row)
@@ -182,8 +143,9 @@ Choice choose_unprepared(const Features& t, const Limits& limits, bool copy)
 {
     if (is_skewed(t.row, limits))
         return {{Kernel::split, lanes_for_split(t.row, limits), copy},
-                concat(in_lengths(t.row), ": too long for one ", limits.backend == Backend::cpu ? "thread" : "warp")};
-    return {{Kernel::rows, lanes_for(t.row, limits), copy}, concat(in_lengths(t.row), ": no row holds the others up")};
+                concat(in_lengths(t.row), ": too long for one thread")};
+    return {{Kernel::rows, lanes_on_cpu(t.row, limits.costs), copy},
+            concat(in_lengths(t.row), ": no row holds the others up")};
 }
 
 std::string share_that_shifts(const RowFeatures& row)
@@ -207,26 +169,37 @@ bool is_possible(const GpuCost& cost, const RowFeatures& row)
     return cost.kernel != Kernel::sell || can_be_sliced(row);
 }
 
+// Without preparation, and with loads that are as close together as the costs assume.
+bool is_possible_once(const GpuCost& cost, const RowFeatures& row)
+{
+    if (cost.kernel == Kernel::rows && !cost.narrow)
+        return cost.lanes == lane_counts.back() || row.mean <= most_nonzeros_of_lane * cost.lanes;
+    return cost.kernel == Kernel::split;
+}
+
 struct Prediction {
     const GpuCost* cost = nullptr;
     double us = std::numeric_limits<double>::infinity();
 };
 
-// The fastest kernel as predicted, or the fastest that is not `another`.
-Prediction fastest(const RowFeatures& row, std::optional<Kernel> another = {})
+// The fastest of some kernels, as predicted.
+template <class IsPossible>
+Prediction fastest(const RowFeatures& row, IsPossible&& is_among)
 {
     Prediction best;
     for (const GpuCost& cost : fitted::gpu_costs)
-        if (const double us = microseconds_of(row, cost);
-            cost.kernel != another && is_possible(cost, row) && us < best.us)
-            best = {&cost, us};
+        if (const double us = microseconds_of(row, cost); is_among(cost) && us < best.us) best = {&cost, us};
     return best;
 }
 
-Choice choose_on_gpu(const Features& t, const Limits& limits, bool copy)
+Choice choose_on_gpu(const Features& t, bool copy)
 {
-    if (!t.reused) return choose_unprepared(t, limits, copy);
-    const Prediction best = fastest(t.row), second = fastest(t.row, best.cost->kernel);
+    const auto possible = [&](const GpuCost& c) {
+        return t.reused ? is_possible(c, t.row) : is_possible_once(c, t.row);
+    };
+    const Prediction best = fastest(t.row, possible);
+    const Prediction second =
+        fastest(t.row, [&](const GpuCost& cost) { return possible(cost) && cost.kernel != best.cost->kernel; });
     return {{best.cost->kernel, best.cost->lanes, copy, best.cost->narrow},
             concat(in_lengths(t.row), ": ", fixed(best.us, 1), " us predicted, ", fixed(second.us, 1), " by ",
                    to_text(second.cost->kernel))};
@@ -234,7 +207,7 @@ Choice choose_on_gpu(const Features& t, const Limits& limits, bool copy)
 
 Choice choose_by_rows(const Features& t, const Limits& limits, bool copy, const std::string& reason)
 {
-    Choice choice = limits.backend == Backend::cuda ? choose_on_gpu(t, limits, copy) : choose_on_cpu(t, limits, copy);
+    Choice choice = limits.backend == Backend::cuda ? choose_on_gpu(t, copy) : choose_on_cpu(t, limits, copy);
     choice.why = reason + choice.why;
     return choice;
 }

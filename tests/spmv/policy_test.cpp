@@ -103,7 +103,22 @@ TEST(ChooseSpmv, GivesSmallMatricesWithALongRowMoreLanesInsteadWhenUsedOnce)
     Features t = even_rows(7);
     t.row.longest = 574;
     t.reused = false;
-    EXPECT_EQ(choose(t, gpu).policy, (Policy{Kernel::rows, 16, false}));
+    EXPECT_EQ(choose(t, gpu).policy, (Policy{Kernel::rows, 32, false}));
+}
+
+// Measured features and times on an H200.
+TEST(ChooseSpmv, TakesTheFastestKernelWithoutPreparationWhenUsedOnce)
+{
+    Features t = even_rows(10);  // cnr-2000: cut rows 26 us, 16 lanes 60, 32 lanes 66
+    t.reused = false;
+    t.row = {.rows = 325'557, .cols = 325'557, .nonzeros = 3'216'152, .longest = 2716, .mean = 9.88, .widest = 300'000};
+    EXPECT_EQ(choose(t, gpu).policy.kernel, Kernel::split);
+    t.row = {.rows = 216'000, .cols = 216'000, .nonzeros = 5'735'339, .longest = 27, .mean = 26.6, .widest = 7400};
+    t.row.padded = 5'770'000;  // stencil27:60: one lane 54 us, four 25
+    const Policy fast = choose(t, gpu).policy;
+    EXPECT_EQ(fast.kernel, Kernel::rows);
+    EXPECT_GE(fast.lanes, 4) << "loads of one lane are 27 nonzeros apart";
+    EXPECT_FALSE(fast.narrow) << "narrow columns are prepared";
 }
 
 TEST(ChooseSpmv, GroupsRowsWithTheSameColumns)
