@@ -43,4 +43,5 @@ MUTANTS = [
     mutant("rows of nonzeros: a block begins one row late", "src/matrix/cuda/expand_rows.cu", "low - 1 + (fits", "low + (fits", test="matrix", filter="*ConvertOn.RowsOfNonzeros*cuda*"),
     mutant("rows of nonzeros: too many offsets are said to fit", "src/matrix/cuda/expand_rows.cu", "count <= most_offsets;", "count > 0;", test="matrix", filter="*ConvertOn.RowsOfNonzeros*cuda*", build="sim-asan"),
     mutant("narrow columns: a row has one lane less", "src/spmv/cuda/multiply_rows.cu", "k < end; k += lanes) narrow", "k < end - (lane == lanes - 1); k += lanes) narrow", filter="*NewValuesReachEveryKernel/cuda*"),
+    mutant("choice: a product done once has one lane for long rows", "src/spmv/policy.cpp", "row.mean <= most_nonzeros_of_lane * cost.lanes;", "row.mean >= 0;", filter="ChooseSpmv.TakesTheFastest*"),
 ]
