@@ -17,12 +17,14 @@
 #include "bench/baselines/sparse_formats.hpp"
 #include "tulle/convert.hpp"
 #include "tulle/factor.hpp"
+#include "tulle/trace.hpp"
 
 namespace tulle::bench {
 namespace {
 
 constexpr double one = 1, minus_one = -1, zero = 0;
 constexpr int most_iterations = 10'000;
+constexpr double most_seconds = 5;  // of a solve: one that takes longer is given up
 constexpr auto no_transpose = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 using Matrix = std::unique_ptr<const cusparseSpMatDescr, Destroyer<cusparseDestroySpMat>>;
@@ -299,17 +301,19 @@ private:
     // x = 0, r = b; what the norm of the residual shall be.
     double start()
     {
+        begin_ = trace::now();
         fill_zero(q_, data(x), n());
         copy_to(problem_.b.data(), data(r));
         return problem_.tolerance * norm(r);
     }
+    bool goes_on(int k) const { return k < most_iterations && trace::now() - begin_ < most_seconds; }
     void finish() { copy_to(data(x), problem_.x.data()); }
 
     void run_cg()
     {
         const double wanted = start();
         double before = 0;
-        for (int k = 0; k < most_iterations && norm(r) > wanted; ++k) {
+        for (int k = 0; goes_on(k) && norm(r) > wanted; ++k) {
             apply(r, z);
             const double rho = dot(r, z);
             if (k == 0) copy_to(z, p);
@@ -332,7 +336,7 @@ private:
         copy_to(r, shadow);
         copy_to(r, p);
         double rho = dot(shadow, r);
-        for (int k = 0; k < most_iterations && norm(r) > wanted; ++k) {
+        for (int k = 0; goes_on(k) && norm(r) > wanted; ++k) {
             apply(p, z);
             matrix_->run(one, at(z), zero, at(v));
             const double alpha = rho / dot(shadow, v);
@@ -359,6 +363,7 @@ private:
     CudaQueue q_;
     bool symmetric_;
     Apply apply_;
+    double begin_ = 0;
     CusparseHandle handle_;
     CublasHandle blas_;
     std::optional<Product> matrix_;
