@@ -126,8 +126,8 @@ __device__ inline int nonzero_of_lane()
 }
 
 // The sum of nonzero_of_lane(), for the nonzeros that the slice's first lanes have the row and column of: lane i of
-// the slice those of nonzero i. All 32 lanes must call.
-template <int Lanes, class V>
+// the slice those of nonzero i. With OneRow the caller knows that all are in one row. All 32 lanes must call.
+template <int Lanes, bool OneRow = false, class V>
 __device__ inline Sum<V> slice_dots(const Strided<const V>& x, const Strided<const V>& y, index_t k, index_t my_row,
                                     index_t my_col)
 {
@@ -139,7 +139,8 @@ __device__ inline Sum<V> slice_dots(const Strided<const V>& x, const Strided<con
         col[i] = __shfl_sync(0xffffffffu, my_col, i, Lanes);
     }
     if (!has_packs(x, k) || !has_packs(y, k)) add_numbers<Lanes>(x, y, k, row, col, sum);
-    else if (__all_sync(0xffffffffu, row[0] == row[batch<Lanes> - 1])) add_packs<Lanes, true>(x, y, k, row, col, sum);
+    else if (OneRow || __all_sync(0xffffffffu, row[0] == row[batch<Lanes> - 1]))
+        add_packs<Lanes, true>(x, y, k, row, col, sum);
     else add_packs<Lanes, false>(x, y, k, row, col, sum);  // rows ascend
     return exchange_sums<Lanes>(sum);
 }
