@@ -92,7 +92,7 @@ __device__ inline void add_batches(const CsrView<V>& a, const Attention<V, C>& o
         const int count = end - p < at_once ? static_cast<int>(end - p) : at_once;
         const auto within = [&](int i) { return p + (i < count ? i : count - 1); };
         const offset_t asked = within(slice * batch<Lanes> + (in_slice < batch<Lanes> ? in_slice : 0));
-        const S dot = slice_dots<Lanes, true>(o.q, o.k, o.depth, row, a.col[asked]);
+        const S dot = slice_dots<Lanes>(o.q, o.k, o.depth, row, a.col[asked]);
         const int mine = slice * batch<Lanes> + nonzero_of_lane<Lanes>();
         const offset_t at = within(mine);
         const S product = o.value ? o.alpha * (dot * widen(o.value[at])) : o.alpha * dot;

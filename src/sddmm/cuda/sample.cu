@@ -10,17 +10,22 @@ namespace tulle::inline TULLE_ABI::sddmm {
 namespace {
 
 constexpr int threads_per_block = 128;
-// Threads that may begin early; more take 1.1 to 1.4 times as long then (docs/experiments/sddmm.md).
-constexpr offset_t most_early = 1 << 16;
 
-// Blocks of a multiprocessor for which the compiler makes room: it keeps loads before uses only where it is told so, and
-// 8 lanes need 96 registers for theirs.
-template <int Lanes>
-constexpr int blocks_at_once = Lanes == 8 ? 5 : 0;
+// Loads ahead of all products, for matrices whose blocks all run at once: then the time of one block counts. Eight lanes
+// need 96 registers for that, five blocks a multiprocessor, and the compiler keeps loads ahead only where it is told how
+// many registers there are. More nonzeros are faster with eight blocks a multiprocessor. Four lanes have many nonzeros.
+template <int Lanes, bool Ahead>
+[[maybe_unused]] constexpr int blocks_of_multiprocessor = Lanes == 8 && Ahead ? 5 : 0;
+constexpr offset_t most_blocks_ahead = 5 * measured_multiprocessors;
+
+// Threads that may begin early: so many that they find room beside the kernel ahead, if that is such a one; more take
+// 1.1 to 1.4 times as long (docs/experiments/sddmm.md).
+template <int Lanes, bool Ahead>
+constexpr offset_t most_early = Lanes == 8 && Ahead ? most_blocks_ahead / 2 * threads_per_block : 1 << 16;
 
 //   grid: ceil(nonzeros / batch * Lanes / threads)      shared memory: none      c: every entry once
-template <int Lanes, class V, class C>
-__global__ void __launch_bounds__(threads_per_block, blocks_at_once<Lanes>)
+template <int Lanes, bool Ahead, class V, class C>
+__global__ void __launch_bounds__(threads_per_block, blocks_of_multiprocessor<Lanes, Ahead>)
     sample_kernel(offset_t nonzeros, const index_t* __restrict__ row, const index_t* __restrict__ col, Sampled<V, C> o)
 {
     const offset_t first = global_thread() / Lanes * batch<Lanes>;
@@ -29,7 +34,7 @@ __global__ void __launch_bounds__(threads_per_block, blocks_at_once<Lanes>)
     const offset_t asked = within(first + (lane < batch<Lanes> ? lane : 0));
     const index_t asked_row = row[asked], asked_col = col[asked];
     wait_for_earlier_kernels();
-    const Sum<V> dot = slice_dots<Lanes>(o.x, o.y, o.k, asked_row, asked_col);
+    const Sum<V> dot = slice_dots<Lanes, Ahead>(o.x, o.y, o.k, asked_row, asked_col);
     const offset_t p = first + nonzero_of_lane<Lanes>();
     if (p >= nonzeros || lane % (Lanes / batch<Lanes>) != 0) return;
     put_sampled(o, p, dot);
@@ -44,10 +49,15 @@ void sample(const CudaQueue& q, const CsrView<V>& a, const Walk& walk, const Sam
         if (walk.tensor) return sample_tensor_tiles(q, walk, o);
     if (walk.lanes == 0) return sample_tiles(q, walk, o);
     with_constant<4, 8, 16, 32>(walk.lanes, [&](auto n) {
-        const offset_t slices = ceil_div(a.nonzeros, offset_t{batch<n()>});
-        const bool early = walk.early && slices * n() <= most_early;
-        launch(q, one_thread_each(slices * n(), threads_per_block, early), sample_kernel<n(), V, C>, a.nonzeros,
-               walk.row, a.col, o);
+        const offset_t threads = ceil_div(a.nonzeros, offset_t{batch<n()>}) * n();
+        const auto go = [&](auto ahead) {
+            const bool early = walk.early && threads <= most_early<n(), ahead()>;
+            launch(q, one_thread_each(threads, threads_per_block, early), sample_kernel<n(), ahead(), V, C>, a.nonzeros,
+                   walk.row, a.col, o);
+        };
+        if constexpr (n() != 8) go(std::bool_constant<(n() > 8)>());
+        else if (ceil_div(threads, offset_t{threads_per_block}) <= most_blocks_ahead) go(std::true_type());
+        else go(std::false_type());
     });
 }
 
