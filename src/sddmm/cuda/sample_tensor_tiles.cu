@@ -47,20 +47,25 @@ template <class V>
 constexpr int stage_units = parts<V>* part_units;
 __device__ inline int unit_at(int line, int unit) { return line * line_units + (unit ^ line * line_units / 8 % line_units); }
 
-// Each thread brings a run of four columns to some lines, `lines_apart` from each other.
+// Each thread brings a run of four columns to some lines, `lines_apart` from each other, whose units are shuffled alike.
 constexpr int line_runs = columns_at_once / run_length, lines_apart = threads_per_block / line_runs,
               turns = tile_side / lines_apart;
+static_assert(lines_apart % 8 == 0);
 __device__ inline int my_run() { return static_cast<int>(threadIdx.x) % line_runs; }
 __device__ inline int my_line() { return static_cast<int>(threadIdx.x) / line_runs; }
 
-// The rows of a factor that this thread reads.
+// What a thread reads of a factor.
 template <class V>
 struct Source {
-    Strided<const V> m;  // from the first of them on
-    unsigned has;        // which of them have a nonzero, by bits
+    const V* next;    // its first line, from the next of its columns on
+    offset_t apart;   // from line to line
+    offset_t column;  // from column to column
+    unsigned has;     // which of its lines have a nonzero, by bits
 
-    __device__ Source(const Strided<const V>& all, index_t first_row, const std::uint32_t (&of_tile)[2])
-        : m{all.data + (first_row + my_line()) * all.row, all.row, all.col},
+    __device__ Source(const Strided<const V>& m, index_t first_row, const std::uint32_t (&of_tile)[2])
+        : next(m.data + (first_row + my_line()) * m.row + my_run() * run_length * m.col),
+          apart(lines_apart * m.row),
+          column(m.col),
           has(0)
     {
 #pragma unroll
@@ -68,22 +73,27 @@ struct Source {
             has |= (of_tile[i * lines_apart / 32] >> (i * lines_apart % 32 + my_line()) & 1u) << i;
     }
 
-    // Four columns of each, from column j on.
-    __device__ void load(index_t j, index_t k, Run<V> (&to)[turns]) const
+    // Four columns of each, of which there are so many left.
+    __device__ void load(bool packed, index_t left, Run<V> (&to)[turns])
     {
+        const unsigned mine = left > 0 ? has : 0;
+        if (packed) {
+            const V* from = next;
 #pragma unroll
-        for (int i = 0; i < turns; ++i)
-            if (j < k && (has >> i & 1)) to[i] = *reinterpret_cast<const Run<V>*>(m.data + i * lines_apart * m.row + j);
-            else to[i] = {};
+            for (int i = 0; i < turns; ++i, from += apart)
+                if (mine >> i & 1) to[i] = *reinterpret_cast<const Run<V>*>(from);
+                else to[i] = {};
+        } else collect(mine, left, to);
+        next += columns_at_once * column;
     }
-    // The same number by number; what is beyond column k is zero.
-    __device__ void collect(index_t j, index_t k, Run<V> (&to)[turns]) const
+    // The same number by number.
+    __device__ void collect(unsigned mine, index_t left, Run<V> (&to)[turns]) const
     {
 #pragma unroll
         for (int i = 0; i < turns; ++i)
 #pragma unroll
             for (int c = 0; c < run_length; ++c)
-                to[i].value[c] = j + c < k && (has >> i & 1) ? m.data[i * lines_apart * m.row + (j + c) * m.col] : V{};
+                to[i].value[c] = c < left && (mine >> i & 1) ? next[i * apart + c * column] : V{};
     }
 };
 
@@ -95,7 +105,7 @@ __device__ inline bool has_runs(const Strided<const V>& m, index_t k)
 
 // Brings the parts of four numbers to their places.
 template <class V>
-__device__ inline void put_parts(const Run<V>& run, int line, Unit* stage)
+__device__ inline void put_parts(const Run<V>& run, HalfUnit* to)
 {
     float left[run_length];
     std::uint32_t least = ~0u;  // zeros are far above all others
@@ -104,7 +114,6 @@ __device__ inline void put_parts(const Run<V>& run, int line, Unit* stage)
         left[c] = widen(run.value[c]);
         least = min(least, 2 * __builtin_bit_cast(std::uint32_t, left[c]) - 1);
     }
-    HalfUnit* const to = reinterpret_cast<HalfUnit*>(stage + unit_at(line, my_run() / 2)) + my_run() % 2;
 #pragma unroll
     for (int p = 0; p < parts<V>; ++p) {
         HalfUnit part{{pack<Half::bf16>(left[0], left[1]), pack<Half::bf16>(left[2], left[3])}};
@@ -167,28 +176,29 @@ template <class V, class C>
 __device__ inline void multiply_tile(const Sampled<V, C>& o, const Tile& tile, Unit* stages, WarpSums& sum)
 {
     const bool packed = has_runs(o.x, o.k) && has_runs(o.y, o.k);
-    const Source<V> x(o.x, tile.row, tile.rows), y(o.y, tile.col, tile.cols);
+    Source<V> x(o.x, tile.row, tile.rows), y(o.y, tile.col, tile.cols);
     Run<V> of_x[turns], of_y[turns];
-    const auto load = [&](index_t first) {
-        const index_t j = first + my_run() * run_length;
-        if (packed) x.load(j, o.k, of_x), y.load(j, o.k, of_y);
-        else x.collect(j, o.k, of_x), y.collect(j, o.k, of_y);
+    const auto load = [&](index_t left) {
+        x.load(packed, left - my_run() * run_length, of_x);
+        y.load(packed, left - my_run() * run_length, of_y);
     };
-    const auto put = [&](Unit* stage) {
+    HalfUnit* const mine = reinterpret_cast<HalfUnit*>(stages + unit_at(my_line(), my_run() / 2)) + my_run() % 2;
+    const auto put = [&](int turn) {
+        HalfUnit* const to = mine + turn * stage_units<V> * 2;
 #pragma unroll
         for (int i = 0; i < turns; ++i) {
-            put_parts(of_x[i], my_line() + i * lines_apart, stage);
-            put_parts(of_y[i], tile_side + my_line() + i * lines_apart, stage);
+            put_parts(of_x[i], to + i * lines_apart * line_units * 2);
+            put_parts(of_y[i], to + (tile_side + i * lines_apart) * line_units * 2);
         }
     };
-    load(0);
-    put(stages);
+    load(o.k);
+    put(0);
     int turn = 0;
     for (index_t left = o.k; left > 0; left -= columns_at_once, turn ^= 1) {
         __syncthreads();  // this stage is there, and nobody reads the other one
-        if (left > columns_at_once) load(o.k - left + columns_at_once);
+        if (left > columns_at_once) load(left - columns_at_once);
         multiply_stage<V>(stages + turn * stage_units<V>, sum);
-        if (left > columns_at_once) put(stages + (turn ^ 1) * stage_units<V>);
+        if (left > columns_at_once) put(turn ^ 1);
     }
 }
 
