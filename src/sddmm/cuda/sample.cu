@@ -11,17 +11,18 @@ namespace {
 
 constexpr int threads_per_block = 128;
 
-// Loads ahead of all products, for matrices whose blocks all run at once: then the time of one block counts. Eight lanes
-// need 96 registers for that, five blocks a multiprocessor, and the compiler keeps loads ahead only where it is told how
-// many registers there are. More nonzeros are faster with eight blocks a multiprocessor. Four lanes have many nonzeros.
+// Loads ahead of all products shorten the time of a block, but need registers: eight lanes have 96, five blocks a
+// multiprocessor, and not eight. The compiler keeps loads ahead only where it is told how many registers there are. So
+// without them where these blocks would need a second round, and eight a multiprocessor would not. Four lanes have many
+// nonzeros, for which more warps are faster.
 template <int Lanes, bool Ahead>
 [[maybe_unused]] constexpr int blocks_of_multiprocessor = Lanes == 8 && Ahead ? 5 : 0;
-constexpr offset_t most_blocks_ahead = 5 * measured_multiprocessors;
+constexpr offset_t at_once_ahead = 5 * measured_multiprocessors, at_once = 8 * measured_multiprocessors;
 
 // Threads that may begin early: so many that they find room beside the kernel ahead, if that is such a one; more take
 // 1.1 to 1.4 times as long (docs/experiments/sddmm.md).
 template <int Lanes, bool Ahead>
-constexpr offset_t most_early = Lanes == 8 && Ahead ? most_blocks_ahead / 2 * threads_per_block : 1 << 16;
+constexpr offset_t most_early = Lanes == 8 && Ahead ? at_once_ahead / 2 * threads_per_block : 1 << 16;
 
 //   grid: ceil(nonzeros / batch * Lanes / threads)      shared memory: none      c: every entry once
 template <int Lanes, bool Ahead, class V, class C>
@@ -55,8 +56,9 @@ void sample(const CudaQueue& q, const CsrView<V>& a, const Walk& walk, const Sam
             launch(q, one_thread_each(threads, threads_per_block, early), sample_kernel<n(), ahead(), V, C>, a.nonzeros,
                    walk.row, a.col, o);
         };
+        const offset_t blocks = ceil_div(threads, offset_t{threads_per_block});
         if constexpr (n() != 8) go(std::bool_constant<(n() > 8)>());
-        else if (ceil_div(threads, offset_t{threads_per_block}) <= most_blocks_ahead) go(std::true_type());
+        else if (blocks <= at_once_ahead || blocks > at_once) go(std::true_type());
         else go(std::false_type());
     });
 }

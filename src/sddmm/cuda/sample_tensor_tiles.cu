@@ -18,9 +18,6 @@
 namespace tulle::inline TULLE_ABI::sddmm {
 namespace {
 
-// Fewer columns: one or two additions that truncate could break the bound of float (GPUs before sm_90).
-constexpr index_t least_columns = 20;
-
 // A block has four warps, each 32 x 32 of the tile's positions: 2 x 4 products of 16 x 8.
 constexpr int threads_per_block = 128, warp_side = 32, slabs = warp_side / 16, eights = warp_side / 8;
 using WarpSums = float[slabs][eights][4];
@@ -269,7 +266,7 @@ __global__ void __launch_bounds__(threads_per_block, 4) sample_tensor_tiles_kern
 template <class V, class C>
 void sample_tensor_tiles(const CudaQueue& q, const Walk& walk, const Sampled<V, C>& o)
 {
-    if (o.k < least_columns) return sample_tiles(q, walk, o);
+    if (o.k < least_tensor_columns) return sample_tiles(q, walk, o);
     const std::size_t stages = (o.k > columns_at_once ? 2 : 1) * stage_units<V> * sizeof(Unit);
     const bool early = walk.early && walk.tiles.tiles * threads_per_block <= most_early_of_tiles;
     launch(q, {walk.tiles.tiles, threads_per_block, std::max(stages, tile_side * sums_line * sizeof(float)), 1, early},
