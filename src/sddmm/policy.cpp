@@ -1,11 +1,11 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // How many lanes of a GPU share a nonzero (docs/design/sddmm.md), measured on an H200 for f32 with 32 and 128 columns
-// (bench/results/sddmm-h200-lanes.jsonl.gz, sddmm-h200-loads.jsonl.gz): four for short rows of Y, and for long ones where
-// there is much work; eight for long rows where four would leave much of the GPU without work, at the beginning or in a
-// last round; and of few nonzeros the fewest lanes that read a row of Y in one step, because there the time of one nonzero
-// counts. Tiles where computing every position is predicted to take less time.
-// Attention in two kernels costs a launch more, and less for each row and nonzero.
+// (bench/results/sddmm-h200-lanes.jsonl.gz, sddmm-h200-loads.jsonl.gz): four for short rows of Y, and for long ones
+// where there is much work; eight for long rows where four would leave much of the GPU without work, at the beginning
+// or in a last round; and of few nonzeros the fewest lanes that read a row of Y in one step, because there the time of
+// one nonzero counts. Tiles where computing every position is predicted to take less time. Attention in two kernels
+// costs a launch more, and less for each row and nonzero.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -46,8 +46,8 @@ bool gains_by_storing(const Features& t)
 // and 128 columns).
 //   lanes    a nonzero, and each byte of its row of Y, more where Y is larger than an L1; less of each where there are
 //            many, behind a longer start
-//   tiles    a start and a round, in which each multiprocessor has a tile, both by the columns of X and Y (twice as many
-//            in double); what is kept of a tile, one after the other, and of all
+//   tiles    a start and a round, in which each multiprocessor has a tile, both by the columns of X and Y (twice as
+//            many in double); what is kept of a tile, one after the other, and of all
 struct LaneCosts {
     double start, byte;
 };

@@ -113,8 +113,8 @@ void sample(const CudaQueue& q, const CsrView<V>& a, const Walk& walk, const Sam
 template <class V, class C>
 void sample_tiles(const CudaQueue& q, const Walk& walk, const Sampled<V, C>& o);
 
-// The same on tensor cores; not for double. With fewer columns than this, one or two additions that truncate could break
-// the bound of float on GPUs before sm_90: then as above.
+// The same on tensor cores; not for double. With fewer columns than this, one or two additions that truncate could
+// break the bound of float on GPUs before sm_90: then as above.
 inline constexpr index_t least_tensor_columns = 20;
 template <class V, class C>
 void sample_tensor_tiles(const CudaQueue& q, const Walk& walk, const Sampled<V, C>& o);

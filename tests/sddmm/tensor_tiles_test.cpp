@@ -41,12 +41,13 @@ std::vector<C> sampled_there(const Context& c, const HostCsr<V>& a, const HostDe
 }
 
 // A row or column i of numbers 1 to 2 with all their bits, of the i-th size.
-HostDense<float> of_sizes(index_t rows, index_t k, const std::vector<float>& sizes, int which)
+HostDense<float> of_sizes(index_t rows, index_t k, const std::vector<float>& sizes, std::uint64_t which)
 {
     auto m = dense<float>(rows, k, Values::reals, which);
     for (index_t i = 0; i < rows; ++i)
         for (index_t j = 0; j < k; ++j)
-            m(i, j) = (1 + std::abs(std::fmod(m(i, j) * 0.7f, 1.0f))) * sizes[static_cast<std::size_t>(i) % sizes.size()];
+            m(i, j) =
+                (1 + std::abs(std::fmod(m(i, j) * 0.7f, 1.0f))) * sizes[static_cast<std::size_t>(i) % sizes.size()];
     return m;
 }
 

@@ -99,8 +99,7 @@ __device__ inline void add_packs_ahead(const Strided<const V>& x, const Strided<
                                        const index_t (&row)[batch<Lanes>], const index_t (&col)[batch<Lanes>],
                                        Sum<V> (&sum)[batch<Lanes>])
 {
-    constexpr int step = Lanes * Pack<V>::size,
-                  steps = OneRow ? steps_at_once<Lanes, V> : steps_at_once<Lanes, V> / 2;
+    constexpr int step = Lanes * Pack<V>::size, steps = OneRow ? steps_at_once<Lanes, V> : steps_at_once<Lanes, V> / 2;
     const index_t mine = static_cast<index_t>(threadIdx.x % Lanes) * Pack<V>::size;
     index_t first = 0;
     for (; k - first >= steps * step; first += steps * step)

@@ -23,15 +23,17 @@ constexpr int threads_per_block = 128, warp_side = 32, slabs = warp_side / 16, e
 using WarpSums = float[slabs][eights][4];
 
 template <class V>
-constexpr int parts = std::is_same_v<V, float> ? 3 : std::is_same_v<V, Float16> ? 2 : 1;
+constexpr int parts = std::is_same_v<V, float>     ? 3
+                      : std::is_same_v<V, Float16> ? 2
+                                                   : 1;
 constexpr int most_order = 2;  // products of the i-th and j-th part for i + j up to this
 
 // The bits of the least number that has exact parts.
 template <class V>
 constexpr std::uint32_t least_split = std::is_same_v<V, float> ? (127u - 110u) << 23 : 1u << 23;
 
-// Columns of X and Y that are in shared memory at a time, in units of eight bf16 numbers: lines of X, then of Y, for each
-// part. Units of a line are shuffled, so that eight lines of a matrix for ldmatrix are in different banks.
+// Columns of X and Y that are in shared memory at a time, in units of eight bf16 numbers: lines of X, then of Y, for
+// each part. Units of a line are shuffled, so that eight lines of a matrix for ldmatrix are in different banks.
 struct alignas(16) Unit {
     std::uint32_t word[4];
 };
@@ -42,9 +44,13 @@ constexpr int columns_at_once = 32, line_units = columns_at_once / 8, lines = 2 
 constexpr int part_units = lines * line_units;
 template <class V>
 constexpr int stage_units = parts<V>* part_units;
-__device__ inline int unit_at(int line, int unit) { return line * line_units + (unit ^ line * line_units / 8 % line_units); }
+__device__ inline int unit_at(int line, int unit)
+{
+    return line * line_units + (unit ^ line * line_units / 8 % line_units);
+}
 
-// Each thread brings a run of four columns to some lines, `lines_apart` from each other, whose units are shuffled alike.
+// Each thread brings a run of four columns to some lines, `lines_apart` from each other, whose units are shuffled
+// alike.
 constexpr int line_runs = columns_at_once / run_length, lines_apart = threads_per_block / line_runs,
               turns = tile_side / lines_apart;
 static_assert(lines_apart % 8 == 0);
@@ -149,8 +155,7 @@ __device__ inline void multiply_stage(const Unit* stage, WarpSums& sum)
         for (int m = 0; m < slabs; ++m) {
             std::uint32_t a[parts<V>][4];
 #pragma unroll
-            for (int p = 0; p < parts<V>; ++p)
-                load_matrices(a[p], left + (p * bytes_of_part + m * 16 * bytes_of_line));
+            for (int p = 0; p < parts<V>; ++p) load_matrices(a[p], left + (p * bytes_of_part + m * 16 * bytes_of_line));
             float some[eights][4] = {};
 #pragma unroll
             for (int order = most_order; order >= 0; --order)
@@ -213,7 +218,8 @@ __device__ inline void put_sums(const WarpSums& sum, float* sums)
             for (int half = 0; half < 2; ++half) {
                 const fragment::Entry at = fragment::d16x8(lane, half * 2);
                 const int row = warp / 2 * warp_side + m * 16 + at.row, col = warp % 2 * warp_side + t * 8 + at.col;
-                *reinterpret_cast<Two*>(sums + row * sums_line + col) = {{sum[m][t][half * 2], sum[m][t][half * 2 + 1]}};
+                *reinterpret_cast<Two*>(sums + row * sums_line +
+                                        col) = {{sum[m][t][half * 2], sum[m][t][half * 2 + 1]}};
             }
 }
 
