@@ -83,8 +83,8 @@ TULLE_API std::vector<Policy> candidates(Backend backend);
 /// @throws ValueError (with the alternatives) if there is no such policy on this backend.
 TULLE_API void check_policy(const Policy& policy, Backend backend);
 
-/// A policy as text: "8 lanes for a nonzero"; "8 lanes for a nonzero, scores stored"; "tiles of 64 x 64"; "tiles of 64 x 64 on
-/// tensor cores"; "rows".
+/// A policy as text: "8 lanes for a nonzero"; "8 lanes for a nonzero, scores stored"; "tiles of 64 x 64"; "tiles of 64
+/// x 64 on tensor cores"; "rows".
 TULLE_API std::string to_text(const Policy& policy);
 
 /// Type of the sums and of alpha and beta: double for double, else float.

@@ -44,6 +44,9 @@ struct Attention {
     Strided<C> h;
 };
 
+// Of an H200, on which choices were measured.
+inline constexpr offset_t measured_multiprocessors = 132;
+
 // A square of positions of A that has nonzeros, as a block of X Y^T.
 inline constexpr int tile_side = 64;
 struct Tile {
@@ -110,7 +113,9 @@ void sample(const CudaQueue& q, const CsrView<V>& a, const Walk& walk, const Sam
 template <class V, class C>
 void sample_tiles(const CudaQueue& q, const Walk& walk, const Sampled<V, C>& o);
 
-// The same on tensor cores, where X and Y have enough columns; not for double.
+// The same on tensor cores; not for double. With fewer columns than this, one or two additions that truncate could
+// break the bound of float on GPUs before sm_90: then as above.
+inline constexpr index_t least_tensor_columns = 20;
 template <class V, class C>
 void sample_tensor_tiles(const CudaQueue& q, const Walk& walk, const Sampled<V, C>& o);
 

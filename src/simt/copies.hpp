@@ -33,7 +33,8 @@ std::string load_all_matrices(const Exchange& all)
     for (int lane = 0; lane < 32; ++lane)
         for (int m = 0; m < 4; ++m) {
             const auto number = [&](int i) {
-                return std::uint32_t{all.at<MatrixRow>(m * 8 + (Transposed ? i : lane / 4)).row[Transposed ? lane / 4 : i]};
+                return std::uint32_t{
+                    all.at<MatrixRow>(m * 8 + (Transposed ? i : lane / 4)).row[Transposed ? lane / 4 : i]};
             };
             all.at<MatrixRow>(lane).to[m] = number(lane % 4 * 2) | number(lane % 4 * 2 + 1) << 16;
         }

@@ -3,6 +3,7 @@ from mutants import mutant
 
 BATTERY = "*SddmmOn.IsExactForIntegers/cuda*"
 TILES = "*TilesOfEveryShape/cuda*"
+TENSOR = "*SddmmTensorOn*/cuda*"
 ATTENTION = "*AttentionOn.IsTheSoftmax*/cuda*"
 
 
@@ -15,7 +16,7 @@ MUTANTS = [
     sddmm("early: Q is read while the kernel ahead writes it", "src/sddmm/cuda/attend.cu", "    wait_for_earlier_kernels();\n", "", filter="*SddmmChainOn*"),
     sddmm("early: new values pass for settled", "src/sddmm/sddmm.cpp", "    s.settled = false;\n", "", filter="*SddmmChainOn*", build="sim-asan"),
     sddmm("a batch that ends in another row passes for one row's", "src/sddmm/cuda/dots.cuh", "row[0] == row[batch<Lanes> - 1]", "row[0] == row[1]"),
-    sddmm("a batch in several rows takes the first one's row of X", "src/sddmm/cuda/dots.cuh", "if (!same_row) here", "if (false) here"),
+    sddmm("a batch in several rows takes the first one's row of X", "src/sddmm/cuda/dots.cuh", "here[s][OneRow ? 0 : i]", "here[s][0]"),
     sddmm("sums are exchanged over too few lanes", "src/sddmm/cuda/dots.cuh", "for (; distance > 0; distance /= 2) sum[0] +=", "for (; distance > 1; distance /= 2) sum[0] +="),
     sddmm("lanes give away what they should keep", "src/sddmm/cuda/dots.cuh", "given = upper ? sum[i] : sum[i + half]", "given = upper ? sum[i + half] : sum[i]"),
     sddmm("unaligned rows are loaded as packs", "src/sddmm/cuda/dots.cuh", "m.col == 1 && k % Pack<V>::size == 0 &&", "m.col == 1 &&"),
@@ -36,11 +37,25 @@ MUTANTS = [
     sddmm("tiles: sums are taken before they are all there", "src/sddmm/cuda/sample_tiles.cu", "= sum[i][j];\n    __syncthreads();", "= sum[i][j];", filter=TILES, build="sim-tsan", seeds=[1]),
     sddmm("tiles: the third and later turns of columns are in the wrong stage", "src/sddmm/cuda/sample_tiles.cu", "left -= columns_at_once<S>, turn ^= 1", "left -= columns_at_once<S>, turn = 1", filter=TILES, seeds=[1]),
     sddmm("tiles: lines from the 33rd on take the marks of others", "src/sddmm/cuda/sample_tiles.cu", "std::uint64_t{has[1]} << 32 | has[0]", "std::uint64_t{has[0]} << 32 | has[0]", filter=TILES, seeds=[1]),
-    sddmm("tiles: rows and columns of a place exchanged", "src/sddmm/cuda/sample_tiles.cu", "sums[spot / tile_side * sums_line + spot % tile_side]", "sums[spot % tile_side * sums_line + spot / tile_side]", filter=TILES, seeds=[1]),
+    sddmm("tiles: rows and columns of a place exchanged", "src/sddmm/cuda/tiles.cuh", "return spot / tile_side * sums_line + spot % tile_side;", "return spot % tile_side * sums_line + spot / tile_side;", filter=TILES, seeds=[1]),
     sddmm("tiles: the last tile's nonzeros are not counted", "src/sddmm/cuda/make_tiles.cu", "is_last ? nonzeros : tile[blockIdx.x + 1].begin", "is_last ? mine.begin : tile[blockIdx.x + 1].begin", filter=TILES, seeds=[1]),
     sddmm("tiles: X is read while the kernel ahead writes it", "src/sddmm/cuda/sample_tiles.cu", "    wait_for_earlier_kernels();\n", "", filter="*SddmmChainOn*", seeds=[1]),
+    sddmm("tiles: a thread's second turn of nonzeros is left out", "src/sddmm/cuda/tiles.cuh", "for (std::uint32_t first = threadIdx.x; first < tile.count;) {", "for (std::uint32_t first = threadIdx.x; first < Threads && first < tile.count;) {", filter=TILES, seeds=[1]),
+    # tiles on tensor cores
+    sddmm("tensor: a stage is written while it is read", "src/sddmm/cuda/sample_tensor_tiles.cu", "        __syncthreads();  // this stage is there, and nobody reads the other one\n", "        if (left == o.k) __syncthreads();\n", filter=TENSOR, build="sim-tsan", seeds=[1]),
+    sddmm("tensor: sums are left where others still read a stage", "src/sddmm/cuda/sample_tensor_tiles.cu", "    __syncthreads();  // nobody reads a stage any more\n", "", filter=TENSOR, build="sim-tsan", seeds=[1]),
+    sddmm("tensor: sums are taken before they are all there", "src/sddmm/cuda/sample_tensor_tiles.cu", "    put_sums(sum, sums);\n    __syncthreads();", "    put_sums(sum, sums);", filter=TENSOR, build="sim-tsan", seeds=[1]),
+    sddmm("tensor: third parts are left out", "src/sddmm/cuda/sample_tensor_tiles.cu", "constexpr int most_order = 2;", "constexpr int most_order = 1;", filter=TENSOR, seeds=[1]),
+    sddmm("tensor: a second turn of columns is added to nothing", "src/sddmm/cuda/sample_tensor_tiles.cu", "sum[m][t][c] += some[t][c];", "sum[m][t][c] = some[t][c];", filter=TENSOR, seeds=[1]),
+    sddmm("tensor: numbers without exact parts pass", "src/sddmm/cuda/sample_tensor_tiles.cu", "if (p == 0 && least < 2 * least_split<V> - 1)", "if (false)", filter=TENSOR, seeds=[1]),
+    sddmm("tensor: zeros count as tiny", "src/sddmm/cuda/sample_tensor_tiles.cu", "2 * __builtin_bit_cast(std::uint32_t, left[c]) - 1)", "2 * __builtin_bit_cast(std::uint32_t, left[c]))", filter="*LeaveOtherRowsAlone/cuda*", seeds=[1]),
+    sddmm("tensor: sums that are not finite stay", "src/sddmm/cuda/sample_tensor_tiles.cu", "if (dot - dot == 0) put_sampled(o, place, dot);", "if (true) put_sampled(o, place, dot);", filter=TENSOR, seeds=[1]),
+    sddmm("tensor: again, another row", "src/sddmm/cuda/sample_tensor_tiles.cu", "tile.row + spot / tile_side, tile.col", "tile.row + spot % tile_side, tile.col", filter=TENSOR, seeds=[1]),
+    sddmm("tensor: lines of X without a nonzero are read", "src/sddmm/cuda/sample_tensor_tiles.cu", "has |= (of_tile[", "has |= 1u << i | (of_tile[", filter="*IsExactForIntegers/cuda*:*TensorOn*/cuda*", build="sim-asan", seeds=[1]),
+    sddmm("tensor: X is read while the kernel ahead writes it", "src/sddmm/cuda/sample_tensor_tiles.cu", "    wait_for_earlier_kernels();\n", "", filter="*SddmmChainOn*", seeds=[1]),
+    sddmm("tensor: strides, rows in 32 bits", "src/sddmm/cuda/sample_tensor_tiles.cu", "all.data + (first_row + my_line()) * all.row,", "all.data + static_cast<index_t>((first_row + my_line()) * all.row),", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
     # large strides, huge indices
-    sddmm("strides: packs of Y in 32 bits", "src/sddmm/cuda/dots.cuh", "load_pack(y.data + col[i] * y.row + j)", "load_pack(y.data + static_cast<index_t>(col[i] * y.row) + j)", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
+    sddmm("strides: packs of Y in 32 bits", "src/sddmm/cuda/dots.cuh", "load_pack(y.data + col[i] * y.row + j", "load_pack(y.data + static_cast<index_t>(col[i] * y.row) + j", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
     sddmm("strides: numbers of Y in 32 bits", "src/sddmm/cuda/dots.cuh", "widen(y.data[col[i] * y.row + j * y.col])", "widen(y.data[static_cast<index_t>(col[i] * y.row + j * y.col)])", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
     sddmm("strides: cpu, rows of Y in 32 bits", "src/sddmm/cpu/row_dots.hpp", "rows[i] = y.data + columns[i] * y.row;", "rows[i] = y.data + static_cast<index_t>(columns[i] * y.row);", filter="*SddmmLimitsOn*/cpu*", seeds=[1]),
     sddmm("strides: attention, rows of V in 32 bits", "src/sddmm/cuda/running.cuh", "const V* from = v.data + row * v.row + j * v.col;", "const V* from = v.data + static_cast<index_t>(row * v.row + j * v.col);", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),

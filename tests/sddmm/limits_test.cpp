@@ -139,6 +139,8 @@ TEST_P(SddmmLimitsOn, LinesFourGibibytesApart)
                 check_sampled(c, a, k, layout, leading);
                 for (const Policy& way : ways_to_attend(c.backend())) check_attended(c, a, k, 5, layout, leading, way);
             }
+    for (const offset_t more : {0, 1})  // enough columns for tensor cores, aligned or not
+        check_sampled(c, in_type<float>(a), 24, Layout::row_major, 2 * limit + more);
 }
 
 TULLE_ON_BACKENDS(SddmmLimitsOn);

@@ -297,12 +297,14 @@ TEST_P(SddmmOn, ChoosesLanesByTheBytesOfARow)
 {
     EXPECT_EQ(choose({.k = 128}, Backend::cpu).policy, Policy{1});
     EXPECT_EQ(choose({.k = 32, .value_bytes = 2}, Backend::cuda).policy, Policy{4});
-    EXPECT_EQ(choose({.k = 32, .value_bytes = 4}, Backend::cuda).policy, Policy{4});
+    EXPECT_EQ(choose({.k = 32, .value_bytes = 4}, Backend::cuda).policy, Policy{8});
+    EXPECT_EQ(choose({.nonzeros = 21120, .k = 17, .value_bytes = 4}, Backend::cuda).policy, Policy{8});
+    EXPECT_EQ(choose({.nonzeros = 21121, .k = 32, .value_bytes = 4}, Backend::cuda).policy, Policy{4});
     EXPECT_EQ(choose({.k = 33, .value_bytes = 4}, Backend::cuda).policy, Policy{16});
     EXPECT_EQ(choose({.k = 128, .value_bytes = 8}, Backend::cuda).policy, Policy{32});
-    EXPECT_EQ(choose({.nonzeros = 20999, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{32});
-    EXPECT_EQ(choose({.nonzeros = 21000, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{8});
-    EXPECT_EQ(choose({.nonzeros = 21000, .k = 33, .value_bytes = 4}, Backend::cuda).policy, Policy{8});
+    EXPECT_EQ(choose({.nonzeros = 16896, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{32});
+    EXPECT_EQ(choose({.nonzeros = 16897, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{8});
+    EXPECT_EQ(choose({.nonzeros = 16897, .k = 33, .value_bytes = 4}, Backend::cuda).policy, Policy{8});
     EXPECT_EQ(choose({.nonzeros = 59999, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{8});
     EXPECT_EQ(choose({.nonzeros = 60000, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{4});
     EXPECT_EQ(choose({.nonzeros = 152064, .k = 128, .value_bytes = 4}, Backend::cuda).policy, Policy{4});
@@ -313,19 +315,28 @@ TEST_P(SddmmOn, ChoosesLanesByTheBytesOfARow)
 
 TEST_P(SddmmOn, ChoosesTilesWherePositionsAreMany)
 {
-    const Policy tiles{0, false, true};
+    const Policy tiles{0, false, true}, tensor{0, false, true, true};
     const Features half{.rows = 512, .cols = 2048, .nonzeros = 524288, .k = 128, .value_bytes = 4};
-    EXPECT_EQ(choose(half, Backend::cuda).policy, tiles);
+    EXPECT_EQ(choose(half, Backend::cuda).policy, tensor);
     EXPECT_EQ(choose(half, Backend::cpu).policy, Policy{1});
     auto other = half;
     other.k = 32;
+    EXPECT_EQ(choose(other, Backend::cuda).policy, tensor);
+    other.k = 20, other.nonzeros = 1'000'000;
+    EXPECT_EQ(choose(other, Backend::cuda).policy, tensor);
+    other.k = 19;
     EXPECT_EQ(choose(other, Backend::cuda).policy, tiles);
+    other = half;
+    other.value_bytes = 2, other.nonzeros = 1'000'000;
+    EXPECT_EQ(choose(other, Backend::cuda).policy, tensor);
     other = half;
     other.value_bytes = 8;
     EXPECT_EQ(choose(other, Backend::cuda).policy, tiles);
     other = half;
     other.nonzeros = 104857;  // a tenth
     EXPECT_EQ(choose(other, Backend::cuda).policy, Policy{4});
+    other.nonzeros = 209715;  // a fifth
+    EXPECT_EQ(choose(other, Backend::cuda).policy, tensor);
     other = half;
     other.cols = 512, other.nonzeros = 131072;  // fewer tiles than multiprocessors
     EXPECT_EQ(choose(other, Backend::cuda).policy, Policy{4});
@@ -333,6 +344,7 @@ TEST_P(SddmmOn, ChoosesTilesWherePositionsAreMany)
     other.attended = 64;
     EXPECT_FALSE(choose(other, Backend::cuda).policy.tiles);
     EXPECT_EQ(to_text(tiles), "tiles of 64 x 64");
+    EXPECT_EQ(to_text(tensor), "tiles of 64 x 64 on tensor cores");
     EXPECT_EQ(to_text(Policy{0, true, true}), "tiles of 64 x 64, scores stored");
 }
 

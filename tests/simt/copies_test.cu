@@ -60,32 +60,38 @@ TEST_F(Copies, ArriveInGroups)
 }
 
 // Four 8 x 8 matrices, one below the other.
-__global__ void fragments(const std::uint16_t* from, std::uint32_t* to)
+__global__ void fragments(const std::uint16_t* from, bool transposed, std::uint32_t* to)
 {
     TULLE_SHARED(Sixteen, row, 32);
     const int lane = static_cast<int>(threadIdx.x);
     for (int i = 0; i < 8; ++i) reinterpret_cast<std::uint16_t*>(row)[lane * 8 + i] = from[lane * 8 + i];
     __syncthreads();
     std::uint32_t got[4];
-    load_transposed(got, SharedAddress(row + lane));
+    if (transposed) load_transposed(got, SharedAddress(row + lane));
+    else load_matrices(got, SharedAddress(row + lane));
     for (int m = 0; m < 4; ++m) to[lane * 4 + m] = got[m];
 }
 
-TEST_F(Copies, MatricesComeTransposed)
+void check_matrices(bool transposed)
 {
     std::vector<std::uint16_t> numbers(256);
     std::iota(numbers.begin(), numbers.end(), std::uint16_t{1});
     DeviceArray<std::uint16_t> from(numbers);
     DeviceArray<std::uint32_t> to(128);
-    run(1, 32, 0, fragments, from.data(), to.data());
+    run(1, 32, 0, fragments, from.data(), transposed, to.data());
     const auto got = to.to_host();
     for (unsigned lane = 0; lane < 32; ++lane)
         for (unsigned m = 0; m < 4; ++m) {
-            const auto number = [&](unsigned row) { return std::uint32_t{numbers[m * 64 + row * 8 + lane / 4]}; };
+            const auto number = [&](unsigned i) {
+                return std::uint32_t{numbers[m * 64 + (transposed ? i * 8 + lane / 4 : lane / 4 * 8 + i)]};
+            };
             EXPECT_EQ(got[lane * 4 + m], number(lane % 4 * 2) | number(lane % 4 * 2 + 1) << 16)
                 << "matrix " << m << ", lane " << lane;
         }
 }
+
+TEST_F(Copies, MatricesComeTransposed) { check_matrices(true); }
+TEST_F(Copies, MatricesComeAsTheyAre) { check_matrices(false); }
 
 }  // namespace
 }  // namespace tulle::test

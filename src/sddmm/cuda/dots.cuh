@@ -47,8 +47,31 @@ __device__ inline void add_pack(const Pack<V>& x, const Pack<V>& y, Sum<V>& sum)
     for (int c = 0; c < Pack<V>::size; ++c) sum += widen(x.value[c]) * widen(y.value[c]);
 }
 
-// This lane's part of the products from column j on, `Steps` steps of a row: all loads before the first use. X is loaded
-// once where the batch has OneRow of it.
+// This lane's part of the products of rows `row` of X and `col` of Y.
+template <int Lanes, class V>
+__device__ inline void add_packs(const Strided<const V>& x, const Strided<const V>& y, index_t k,
+                                 const index_t (&row)[batch<Lanes>], const index_t (&col)[batch<Lanes>],
+                                 Sum<V> (&sum)[batch<Lanes>])
+{
+    constexpr int size = Pack<V>::size;
+    [[maybe_unused]] constexpr int steps = steps_at_once<Lanes, V>;  // for nvcc and clang
+    const bool same_row = row[0] == row[batch<Lanes> - 1];           // rows ascend
+#pragma unroll steps
+    for (index_t j = static_cast<index_t>(threadIdx.x % Lanes) * size; j < k; j += Lanes * size) {
+        Pack<V> there[batch<Lanes>];
+#pragma unroll
+        for (int i = 0; i < batch<Lanes>; ++i) there[i] = load_pack(y.data + col[i] * y.row + j);
+        Pack<V> here = load_pack(x.data + row[0] * x.row + j);
+#pragma unroll
+        for (int i = 0; i < batch<Lanes>; ++i) {
+            if (!same_row) here = load_pack(x.data + row[i] * x.row + j);
+            add_pack(here, there[i], sum[i]);
+        }
+    }
+}
+
+// The products from column j on, `Steps` steps of a row: all loads before the first use. X is loaded once where the
+// batch has OneRow of it.
 template <int Lanes, int Steps, bool OneRow, class V>
 __device__ inline void add_steps(const Strided<const V>& x, const Strided<const V>& y, index_t j,
                                  const index_t (&row)[batch<Lanes>], const index_t (&col)[batch<Lanes>],
@@ -70,14 +93,13 @@ __device__ inline void add_steps(const Strided<const V>& x, const Strided<const 
         for (int i = 0; i < batch<Lanes>; ++i) add_pack(here[s][OneRow ? 0 : i], there[s][i], sum[i]);
 }
 
-// This lane's part of the products of rows `row` of X and `col` of Y.
+// As add_packs, with the loads of several steps ahead of all products: more registers, and so fewer warps at once.
 template <int Lanes, bool OneRow, class V>
-__device__ inline void add_packs(const Strided<const V>& x, const Strided<const V>& y, index_t k,
-                                 const index_t (&row)[batch<Lanes>], const index_t (&col)[batch<Lanes>],
-                                 Sum<V> (&sum)[batch<Lanes>])
+__device__ inline void add_packs_ahead(const Strided<const V>& x, const Strided<const V>& y, index_t k,
+                                       const index_t (&row)[batch<Lanes>], const index_t (&col)[batch<Lanes>],
+                                       Sum<V> (&sum)[batch<Lanes>])
 {
-    constexpr int step = Lanes * Pack<V>::size,
-                  steps = OneRow ? steps_at_once<Lanes, V> : steps_at_once<Lanes, V> / 2;
+    constexpr int step = Lanes * Pack<V>::size, steps = OneRow ? steps_at_once<Lanes, V> : steps_at_once<Lanes, V> / 2;
     const index_t mine = static_cast<index_t>(threadIdx.x % Lanes) * Pack<V>::size;
     index_t first = 0;
     for (; k - first >= steps * step; first += steps * step)
@@ -127,7 +149,7 @@ __device__ inline int nonzero_of_lane()
 
 // The sum of nonzero_of_lane(), for the nonzeros that the slice's first lanes have the row and column of: lane i of
 // the slice those of nonzero i. All 32 lanes must call.
-template <int Lanes, class V>
+template <int Lanes, bool Ahead = false, class V>
 __device__ inline Sum<V> slice_dots(const Strided<const V>& x, const Strided<const V>& y, index_t k, index_t my_row,
                                     index_t my_col)
 {
@@ -139,8 +161,10 @@ __device__ inline Sum<V> slice_dots(const Strided<const V>& x, const Strided<con
         col[i] = __shfl_sync(0xffffffffu, my_col, i, Lanes);
     }
     if (!has_packs(x, k) || !has_packs(y, k)) add_numbers<Lanes>(x, y, k, row, col, sum);
-    else if (__all_sync(0xffffffffu, row[0] == row[batch<Lanes> - 1])) add_packs<Lanes, true>(x, y, k, row, col, sum);
-    else add_packs<Lanes, false>(x, y, k, row, col, sum);  // rows ascend
+    else if (!Ahead) add_packs<Lanes>(x, y, k, row, col, sum);
+    else if (__all_sync(0xffffffffu, row[0] == row[batch<Lanes> - 1]))  // rows ascend
+        add_packs_ahead<Lanes, true>(x, y, k, row, col, sum);
+    else add_packs_ahead<Lanes, false>(x, y, k, row, col, sum);
     return exchange_sums<Lanes>(sum);
 }
 

@@ -10,17 +10,23 @@ namespace tulle::inline TULLE_ABI::sddmm {
 namespace {
 
 constexpr int threads_per_block = 128;
-// Threads that may begin early; more take 1.1 to 1.4 times as long then (docs/experiments/sddmm.md).
-constexpr offset_t most_early = 1 << 16;
 
-// Blocks of a multiprocessor for which the compiler makes room: it keeps loads before uses only where it is told so, and
-// 8 lanes need 96 registers for theirs.
-template <int Lanes>
-constexpr int blocks_at_once = Lanes == 8 ? 5 : 0;
+// Loads ahead of all products shorten the time of a block, but need registers: eight lanes have 96, five blocks a
+// multiprocessor, and not eight. The compiler keeps loads ahead only where it is told how many registers there are. So
+// without them where these blocks would need a second round, and eight a multiprocessor would not. Four lanes have many
+// nonzeros, for which more warps are faster.
+template <int Lanes, bool Ahead>
+[[maybe_unused]] constexpr int blocks_of_multiprocessor = Lanes == 8 && Ahead ? 5 : 0;
+constexpr offset_t at_once_ahead = 5 * measured_multiprocessors, at_once = 8 * measured_multiprocessors;
+
+// Threads that may begin early: so many that they find room beside the kernel ahead, if that is such a one; more take
+// 1.1 to 1.4 times as long (docs/experiments/sddmm.md).
+template <int Lanes, bool Ahead>
+constexpr offset_t most_early = Lanes == 8 && Ahead ? at_once_ahead / 2 * threads_per_block : 1 << 16;
 
 //   grid: ceil(nonzeros / batch * Lanes / threads)      shared memory: none      c: every entry once
-template <int Lanes, class V, class C>
-__global__ void __launch_bounds__(threads_per_block, blocks_at_once<Lanes>)
+template <int Lanes, bool Ahead, class V, class C>
+__global__ void __launch_bounds__(threads_per_block, blocks_of_multiprocessor<Lanes, Ahead>)
     sample_kernel(offset_t nonzeros, const index_t* __restrict__ row, const index_t* __restrict__ col, Sampled<V, C> o)
 {
     const offset_t first = global_thread() / Lanes * batch<Lanes>;
@@ -29,7 +35,7 @@ __global__ void __launch_bounds__(threads_per_block, blocks_at_once<Lanes>)
     const offset_t asked = within(first + (lane < batch<Lanes> ? lane : 0));
     const index_t asked_row = row[asked], asked_col = col[asked];
     wait_for_earlier_kernels();
-    const Sum<V> dot = slice_dots<Lanes>(o.x, o.y, o.k, asked_row, asked_col);
+    const Sum<V> dot = slice_dots<Lanes, Ahead>(o.x, o.y, o.k, asked_row, asked_col);
     const offset_t p = first + nonzero_of_lane<Lanes>();
     if (p >= nonzeros || lane % (Lanes / batch<Lanes>) != 0) return;
     put_sampled(o, p, dot);
@@ -44,10 +50,16 @@ void sample(const CudaQueue& q, const CsrView<V>& a, const Walk& walk, const Sam
         if (walk.tensor) return sample_tensor_tiles(q, walk, o);
     if (walk.lanes == 0) return sample_tiles(q, walk, o);
     with_constant<4, 8, 16, 32>(walk.lanes, [&](auto n) {
-        const offset_t slices = ceil_div(a.nonzeros, offset_t{batch<n()>});
-        const bool early = walk.early && slices * n() <= most_early;
-        launch(q, one_thread_each(slices * n(), threads_per_block, early), sample_kernel<n(), V, C>, a.nonzeros,
-               walk.row, a.col, o);
+        const offset_t threads = ceil_div(a.nonzeros, offset_t{batch<n()>}) * n();
+        const auto go = [&](auto ahead) {
+            const bool early = walk.early && threads <= most_early<n(), ahead()>;
+            launch(q, one_thread_each(threads, threads_per_block, early), sample_kernel<n(), ahead(), V, C>, a.nonzeros,
+                   walk.row, a.col, o);
+        };
+        const offset_t blocks = ceil_div(threads, offset_t{threads_per_block});
+        if constexpr (n() != 8) go(std::bool_constant<(n() > 8)>());
+        else if (blocks <= at_once_ahead || blocks > at_once) go(std::true_type());
+        else go(std::false_type());
     });
 }
 

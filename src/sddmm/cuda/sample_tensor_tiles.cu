@@ -18,23 +18,22 @@
 namespace tulle::inline TULLE_ABI::sddmm {
 namespace {
 
-// Fewer columns: one or two additions that truncate could break the bound of float (GPUs before sm_90).
-constexpr index_t least_columns = 20;
-
 // A block has four warps, each 32 x 32 of the tile's positions: 2 x 4 products of 16 x 8.
 constexpr int threads_per_block = 128, warp_side = 32, slabs = warp_side / 16, eights = warp_side / 8;
 using WarpSums = float[slabs][eights][4];
 
 template <class V>
-constexpr int parts = std::is_same_v<V, float> ? 3 : std::is_same_v<V, Float16> ? 2 : 1;
+constexpr int parts = std::is_same_v<V, float>     ? 3
+                      : std::is_same_v<V, Float16> ? 2
+                                                   : 1;
 constexpr int most_order = 2;  // products of the i-th and j-th part for i + j up to this
 
 // The bits of the least number that has exact parts.
 template <class V>
 constexpr std::uint32_t least_split = std::is_same_v<V, float> ? (127u - 110u) << 23 : 1u << 23;
 
-// Columns of X and Y that are in shared memory at a time, in units of eight bf16 numbers: lines of X, then of Y, for each
-// part. Units of a line are shuffled, so that eight lines of a matrix for ldmatrix are in different banks.
+// Columns of X and Y that are in shared memory at a time, in units of eight bf16 numbers: lines of X, then of Y, for
+// each part. Units of a line are shuffled, so that eight lines of a matrix for ldmatrix are in different banks.
 struct alignas(16) Unit {
     std::uint32_t word[4];
 };
@@ -45,22 +44,31 @@ constexpr int columns_at_once = 32, line_units = columns_at_once / 8, lines = 2 
 constexpr int part_units = lines * line_units;
 template <class V>
 constexpr int stage_units = parts<V>* part_units;
-__device__ inline int unit_at(int line, int unit) { return line * line_units + (unit ^ line * line_units / 8 % line_units); }
+__device__ inline int unit_at(int line, int unit)
+{
+    return line * line_units + (unit ^ line * line_units / 8 % line_units);
+}
 
-// Each thread brings a run of four columns to some lines, `lines_apart` from each other.
+// Each thread brings a run of four columns to some lines, `lines_apart` from each other, whose units are shuffled
+// alike.
 constexpr int line_runs = columns_at_once / run_length, lines_apart = threads_per_block / line_runs,
               turns = tile_side / lines_apart;
+static_assert(lines_apart % 8 == 0);
 __device__ inline int my_run() { return static_cast<int>(threadIdx.x) % line_runs; }
 __device__ inline int my_line() { return static_cast<int>(threadIdx.x) / line_runs; }
 
-// The rows of a factor that this thread reads.
+// What a thread reads of a factor.
 template <class V>
 struct Source {
-    Strided<const V> m;  // from the first of them on
-    unsigned has;        // which of them have a nonzero, by bits
+    const V* next;    // its first line, from the next of its columns on
+    offset_t apart;   // from line to line
+    offset_t column;  // from column to column
+    unsigned has;     // which of its lines have a nonzero, by bits
 
-    __device__ Source(const Strided<const V>& all, index_t first_row, const std::uint32_t (&of_tile)[2])
-        : m{all.data + (first_row + my_line()) * all.row, all.row, all.col},
+    __device__ Source(const Strided<const V>& m, index_t first_row, const std::uint32_t (&of_tile)[2])
+        : next(m.data + (first_row + my_line()) * m.row + my_run() * run_length * m.col),
+          apart(lines_apart * m.row),
+          column(m.col),
           has(0)
     {
 #pragma unroll
@@ -68,22 +76,27 @@ struct Source {
             has |= (of_tile[i * lines_apart / 32] >> (i * lines_apart % 32 + my_line()) & 1u) << i;
     }
 
-    // Four columns of each, from column j on.
-    __device__ void load(index_t j, index_t k, Run<V> (&to)[turns]) const
+    // Four columns of each, of which there are so many left.
+    __device__ void load(bool packed, index_t left, Run<V> (&to)[turns])
     {
+        const unsigned mine = left > 0 ? has : 0;
+        if (packed) {
+            const V* from = next;
 #pragma unroll
-        for (int i = 0; i < turns; ++i)
-            if (j < k && (has >> i & 1)) to[i] = *reinterpret_cast<const Run<V>*>(m.data + i * lines_apart * m.row + j);
-            else to[i] = {};
+            for (int i = 0; i < turns; ++i, from += apart)
+                if (mine >> i & 1) to[i] = *reinterpret_cast<const Run<V>*>(from);
+                else to[i] = {};
+        } else collect(mine, left, to);
+        next += columns_at_once * column;
     }
-    // The same number by number; what is beyond column k is zero.
-    __device__ void collect(index_t j, index_t k, Run<V> (&to)[turns]) const
+    // The same number by number.
+    __device__ void collect(unsigned mine, index_t left, Run<V> (&to)[turns]) const
     {
 #pragma unroll
         for (int i = 0; i < turns; ++i)
 #pragma unroll
             for (int c = 0; c < run_length; ++c)
-                to[i].value[c] = j + c < k && (has >> i & 1) ? m.data[i * lines_apart * m.row + (j + c) * m.col] : V{};
+                to[i].value[c] = c < left && (mine >> i & 1) ? next[i * apart + c * column] : V{};
     }
 };
 
@@ -95,7 +108,7 @@ __device__ inline bool has_runs(const Strided<const V>& m, index_t k)
 
 // Brings the parts of four numbers to their places.
 template <class V>
-__device__ inline void put_parts(const Run<V>& run, int line, Unit* stage)
+__device__ inline void put_parts(const Run<V>& run, HalfUnit* to)
 {
     float left[run_length];
     std::uint32_t least = ~0u;  // zeros are far above all others
@@ -104,7 +117,6 @@ __device__ inline void put_parts(const Run<V>& run, int line, Unit* stage)
         left[c] = widen(run.value[c]);
         least = min(least, 2 * __builtin_bit_cast(std::uint32_t, left[c]) - 1);
     }
-    HalfUnit* const to = reinterpret_cast<HalfUnit*>(stage + unit_at(line, my_run() / 2)) + my_run() % 2;
 #pragma unroll
     for (int p = 0; p < parts<V>; ++p) {
         HalfUnit part{{pack<Half::bf16>(left[0], left[1]), pack<Half::bf16>(left[2], left[3])}};
@@ -143,8 +155,7 @@ __device__ inline void multiply_stage(const Unit* stage, WarpSums& sum)
         for (int m = 0; m < slabs; ++m) {
             std::uint32_t a[parts<V>][4];
 #pragma unroll
-            for (int p = 0; p < parts<V>; ++p)
-                load_matrices(a[p], left + (p * bytes_of_part + m * 16 * bytes_of_line));
+            for (int p = 0; p < parts<V>; ++p) load_matrices(a[p], left + (p * bytes_of_part + m * 16 * bytes_of_line));
             float some[eights][4] = {};
 #pragma unroll
             for (int order = most_order; order >= 0; --order)
@@ -167,28 +178,29 @@ template <class V, class C>
 __device__ inline void multiply_tile(const Sampled<V, C>& o, const Tile& tile, Unit* stages, WarpSums& sum)
 {
     const bool packed = has_runs(o.x, o.k) && has_runs(o.y, o.k);
-    const Source<V> x(o.x, tile.row, tile.rows), y(o.y, tile.col, tile.cols);
+    Source<V> x(o.x, tile.row, tile.rows), y(o.y, tile.col, tile.cols);
     Run<V> of_x[turns], of_y[turns];
-    const auto load = [&](index_t first) {
-        const index_t j = first + my_run() * run_length;
-        if (packed) x.load(j, o.k, of_x), y.load(j, o.k, of_y);
-        else x.collect(j, o.k, of_x), y.collect(j, o.k, of_y);
+    const auto load = [&](index_t left) {
+        x.load(packed, left - my_run() * run_length, of_x);
+        y.load(packed, left - my_run() * run_length, of_y);
     };
-    const auto put = [&](Unit* stage) {
+    HalfUnit* const mine = reinterpret_cast<HalfUnit*>(stages + unit_at(my_line(), my_run() / 2)) + my_run() % 2;
+    const auto put = [&](int turn) {
+        HalfUnit* const to = mine + turn * stage_units<V> * 2;
 #pragma unroll
         for (int i = 0; i < turns; ++i) {
-            put_parts(of_x[i], my_line() + i * lines_apart, stage);
-            put_parts(of_y[i], tile_side + my_line() + i * lines_apart, stage);
+            put_parts(of_x[i], to + i * lines_apart * line_units * 2);
+            put_parts(of_y[i], to + (tile_side + i * lines_apart) * line_units * 2);
         }
     };
-    load(0);
-    put(stages);
+    load(o.k);
+    put(0);
     int turn = 0;
     for (index_t left = o.k; left > 0; left -= columns_at_once, turn ^= 1) {
         __syncthreads();  // this stage is there, and nobody reads the other one
-        if (left > columns_at_once) load(o.k - left + columns_at_once);
+        if (left > columns_at_once) load(left - columns_at_once);
         multiply_stage<V>(stages + turn * stage_units<V>, sum);
-        if (left > columns_at_once) put(stages + (turn ^ 1) * stage_units<V>);
+        if (left > columns_at_once) put(turn ^ 1);
     }
 }
 
@@ -206,7 +218,8 @@ __device__ inline void put_sums(const WarpSums& sum, float* sums)
             for (int half = 0; half < 2; ++half) {
                 const fragment::Entry at = fragment::d16x8(lane, half * 2);
                 const int row = warp / 2 * warp_side + m * 16 + at.row, col = warp % 2 * warp_side + t * 8 + at.col;
-                *reinterpret_cast<Two*>(sums + row * sums_line + col) = {{sum[m][t][half * 2], sum[m][t][half * 2 + 1]}};
+                *reinterpret_cast<Two*>(sums + row * sums_line +
+                                        col) = {{sum[m][t][half * 2], sum[m][t][half * 2 + 1]}};
             }
 }
 
@@ -259,7 +272,7 @@ __global__ void __launch_bounds__(threads_per_block, 4) sample_tensor_tiles_kern
 template <class V, class C>
 void sample_tensor_tiles(const CudaQueue& q, const Walk& walk, const Sampled<V, C>& o)
 {
-    if (o.k < least_columns) return sample_tiles(q, walk, o);
+    if (o.k < least_tensor_columns) return sample_tiles(q, walk, o);
     const std::size_t stages = (o.k > columns_at_once ? 2 : 1) * stage_units<V> * sizeof(Unit);
     const bool early = walk.early && walk.tiles.tiles * threads_per_block <= most_early_of_tiles;
     launch(q, {walk.tiles.tiles, threads_per_block, std::max(stages, tile_side * sums_line * sizeof(float)), 1, early},

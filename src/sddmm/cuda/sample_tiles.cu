@@ -47,7 +47,7 @@ __device__ inline void ask_for_rows(const Strided<const V>& m, bool packed, inde
                                     const std::uint32_t (&has)[2], index_t first, index_t k, Pack<Sum<V>>* to)
 {
     constexpr int at_once = threads_per_block / packs_at_once;
-    const std::uint64_t lines = lines_of(has);
+    const std::uint64_t lines = std::uint64_t{has[1]} << 32 | has[0];
     const int pack = static_cast<int>(threadIdx.x) % packs_at_once;
     const index_t j = first + pack * Pack<Sum<V>>::size;
 #pragma unroll
@@ -115,16 +115,14 @@ __global__ void __launch_bounds__(threads_per_block) sample_tiles_kernel(TilesVi
     wait_for_earlier_kernels();
     ThreadSums<Sum<V>> sum = {};
     multiply_tile(o, tile, reinterpret_cast<Pack<Sum<V>>*>(memory), sum);
+    SomeNonzeros<threads_per_block, 4> some;
+    some.ask(tiles, tile, threadIdx.x);
 #pragma unroll
     for (int i = 0; i < left_rows; ++i)
 #pragma unroll
         for (int j = 0; j < right_rows; ++j) sums[left_row(i) * sums_line + right_row(j)] = sum[i][j];
     __syncthreads();
-#pragma unroll 4
-    for (std::uint32_t i = threadIdx.x; i < tile.count; i += threads_per_block) {
-        const int spot = tiles.spot[tile.begin + i];
-        put_sampled(o, tiles.place[tile.begin + i], sums[place_of_sum(spot)]);
-    }
+    take_sums(tiles, tile, some, sums, [&](std::uint32_t place, Sum<V> dot) { put_sampled(o, place, dot); });
 }
 
 }  // namespace

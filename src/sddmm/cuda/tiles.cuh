@@ -1,7 +1,6 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// What blocks with a tile of X Y^T have in common: which of its rows and columns have a nonzero, its sums in shared
-// memory, and the nonzeros that take them.
+// What blocks with a tile of X Y^T have in common: its sums in shared memory, and the nonzeros that take them.
 #pragma once
 
 #include "sddmm/cuda/dots.cuh"
@@ -15,13 +14,7 @@ __device__ inline int place_of_sum(int spot) { return spot / tile_side * sums_li
 // Threads that may begin early, as for sample().
 inline constexpr offset_t most_early_of_tiles = 1 << 16;
 
-// The rows or columns of a tile that have a nonzero, as bits.
-__device__ inline std::uint64_t lines_of(const std::uint32_t (&has)[2])
-{
-    return std::uint64_t{has[1]} << 32 | has[0];
-}
-
-// Some nonzeros of a tile for this thread, which can be asked for before their sums are there.
+// Some nonzeros of a tile for this thread, asked for before their sums are there.
 template <int Threads, int Count>
 struct SomeNonzeros {
     std::uint32_t place[Count];
