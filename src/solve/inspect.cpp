@@ -164,6 +164,68 @@ double find_spread(const Queue&, const CsrView<V>& a)
     return entries == 0 ? 0 : static_cast<double>(far) / static_cast<double>(entries);
 }
 
+// Sums of squares over the fill-in of elimination steps.
+struct FillIn {
+    double all = 0, outside = 0;
+};
+
+constexpr offset_t fill_in_samples = 64;
+
+// What the elimination of some rows brings to the entries right of them and below.
+template <class V>
+class SampledFillIn {
+public:
+    SampledFillIn(const CpuQueue& q, const CsrView<V>& a) : a_(a), diagonal_(q, a.rows), latest_(q, a.rows)
+    {
+        for (index_t i = 0; i < a.rows; ++i) diagonal_.data()[i] = entry_of(a, i, i);
+        std::fill_n(latest_.data(), a.rows, index_t{-1});
+    }
+
+    FillIn find()
+    {
+        const offset_t samples = std::min<offset_t>(a_.rows, fill_in_samples);
+        for (offset_t s = 0; s < samples; ++s) {
+            const auto k = static_cast<index_t>(a_.rows * s / samples);
+            each_right_of(k, k, [&](index_t i, double v) { add(k, i, v / diagonal_.data()[k]); });
+        }
+        return found_;
+    }
+
+private:
+    // f(column, value) for the entries of row i right of column k.
+    template <class F>
+    void each_right_of(index_t k, index_t i, F&& f) const
+    {
+        for (offset_t t = a_.row_begin[i]; t < a_.row_begin[i + 1]; ++t)
+            if (a_.col[t] > k) f(a_.col[t], static_cast<double>(a_.value[t]));
+    }
+    // Row i, which has `part` of row k to lose.
+    void add(index_t k, index_t i, double part)
+    {
+        each_right_of(k, i, [&](index_t j, double) { latest_.data()[j] = i; });
+        each_right_of(k, k, [&](index_t j, double v) {
+            const double square = part * v * part * v / diagonal_.data()[i] / diagonal_.data()[j];
+            found_.all += square;
+            found_.outside += latest_.data()[j] == i ? 0 : square;
+        });
+    }
+
+    CsrView<V> a_;
+    Buffer<double> diagonal_;
+    Buffer<index_t> latest_;  // row that was seen to have each column
+    FillIn found_;
+};
+
+// Features::fill_in of a symmetric matrix with a positive diagonal in the memory of a CPU.
+template <class Queue, class V>
+double find_fill_in(const Queue& q, const CsrView<V>& a)
+{
+    FillIn found;
+    if constexpr (std::is_same_v<Queue, CpuQueue>) found = SampledFillIn<V>(q, a).find();
+    (void)q;
+    return found.all > 0 && std::isfinite(found.all) ? std::sqrt(found.outside / found.all) : 0;
+}
+
 }  // namespace
 
 template <class V>
@@ -174,6 +236,7 @@ Features inspect(const Context& ctx, const CsrView<V>& a)
     ctx.run([&](const auto& q) { count_rows(q, a, found); });
     if (found[0] > 0) refuse_values(ctx, a, static_cast<offset_t>(found[0]));
     const offset_t positive = ctx.run([&](const auto& q) { return count_positive(q, a); });
+    const bool may_be_definite = found[2] + found[3] + found[4] == 0;
     return {.rows = a.rows,
             .nonzeros = a.nonzeros,
             .symmetric = found[4] == 0,
@@ -183,7 +246,8 @@ Features inspect(const Context& ctx, const CsrView<V>& a)
             .positive_values = positive,
             .dominant_rows = positive == a.rows ? ctx.run([&](const auto& q) { return count_dominant(q, a); }) : 0,
             .spread = ctx.run([&](const auto& q) { return find_spread(q, a); }),
-            .backend = ctx.backend()};
+            .backend = ctx.backend(),
+            .fill_in = may_be_definite ? ctx.run([&](const auto& q) { return find_fill_in(q, a); }) : 0};
 }
 
 template Features inspect(const Context&, const CsrView<float>&);
