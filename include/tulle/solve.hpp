@@ -344,6 +344,9 @@ struct Features {
     /// norm of all of it, with the diagonal scaled to one: what incomplete factors leave out, and what no factors do. Of
     /// sampled rows of a symmetric matrix with a positive diagonal, on a CPU only; else 0.
     double fill_in = 0;
+    /// Root of the mean over sampled rows i of the sum of a_ij^2 / (a_ii a_jj) over j beside i, where fill_in is known.
+    double mean_coupling = 0;
+    double most_coupling = 0;  ///< root of the largest of these sums
 };
 
 /// A method and a preconditioner, and the reason for them.

@@ -22,7 +22,7 @@ using namespace tulle::test;
 const Recipe swept{.method = Method::cg, .preconditioner = Ssor{}};
 
 template <class V>
-double residual_of(const HostCsr<V>& a, const std::vector<V>& x, const std::vector<V>& b)
+double true_residual(const HostCsr<V>& a, const std::vector<V>& x, const std::vector<V>& b)
 {
     std::vector<double> r(b.begin(), b.end());
     for (const auto& [i, j, v] : a.entries())
@@ -59,7 +59,7 @@ void check_beside_products(const HostCsr<V>& a, const Ssor& ssor, double relativ
     EXPECT_TRUE(two[0].converged()) << two[0].text();
     EXPECT_NEAR(static_cast<double>(r.iterations), static_cast<double>(two[0].iterations), 1);
     EXPECT_EQ(static_cast<offset_t>(r.history.size()), r.iterations + 1);
-    EXPECT_NEAR(residual_of(a, x, b), r.residual, 1e3 * std::numeric_limits<V>::epsilon() * r.history.front());
+    EXPECT_NEAR(true_residual(a, x, b), r.residual, 1e3 * std::numeric_limits<V>::epsilon() * r.history.front());
     std::vector<V> more(n);
     auto threads = Plan<V>::make(Context::cpu(3), a.view(), recipe);
     EXPECT_EQ(threads.solve(b, more).history, r.history);
@@ -114,7 +114,7 @@ TEST(SolveSsor, NewValuesAFirstGuessAndLooks)
         recipe.check_every = 16;
         auto seldom = Plan<double>::make(Context::cpu(1), a.view(), recipe);
         EXPECT_TRUE(seldom.solve(b, y).converged());
-        EXPECT_LT(residual_of(a, y, b), 1.1e-8 * std::sqrt(1.5 * 1.5 * 2 * 400));
+        EXPECT_LT(true_residual(a, y, b), 1.1e-8 * std::sqrt(1.5 * 1.5 * 2 * 400));
         for (double& v : a.value) v *= v > 0 ? 2 : 1.5;
         plan.update_values(a.view());
         EXPECT_TRUE(plan.solve(b, x).converged());
@@ -170,6 +170,14 @@ TEST(SolveSsor, ComesFirstWhereFactorsLeaveFillInOut)
     other.spread = 0;
     EXPECT_EQ(first_of(other), "ssor");
     other = f;
+    other.mean_coupling = 0.5;
+    other.most_coupling = 0.8;  // all rows alike
+    EXPECT_EQ(first_of(other), "ssor:1.4");
+    other.most_coupling = 1;
+    EXPECT_EQ(first_of(other), "ssor");
+    other.mean_coupling = other.most_coupling = 0.2;
+    EXPECT_EQ(first_of(other), "ssor");
+    other = f;
     other.fill_in = 0.1;
     EXPECT_EQ(first_of(other), "ic0");
     other = f;
@@ -181,6 +189,12 @@ TEST(SolveSsor, ComesFirstWhereFactorsLeaveFillInOut)
     other = f;
     other.backend = Backend::cuda;
     EXPECT_EQ(first_of(other), "amg");
+}
+
+Features features_of(const HostCsr<double>& a)
+{
+    const Recipe none{.preconditioner = None{}};
+    return Plan<double>::make(Context::cpu(1), a.view(), none).features();
 }
 
 double fill_in_of(const HostCsr<double>& a)
@@ -201,6 +215,12 @@ TEST(SolveSsor, FillInIsThePartOutsideOfThePattern)
     EXPECT_NEAR(fill_in_of(laplacian<double>(50, 50, 1)), std::sqrt(0.5), 0.02);
     // Weak and strong ones: w^2 of 1 + 2 w^2 + w^4, in squares.
     EXPECT_NEAR(fill_in_of(laplacian<double>(50, 50, 1, 0.1)), std::sqrt(0.02 / (1.01 * 1.01)), 0.01);
+    // Four neighbours inside: 4 / 16.
+    EXPECT_NEAR(features_of(laplacian<double>(50, 50, 1)).most_coupling, 0.5, 1e-12);
+    EXPECT_NEAR(features_of(laplacian<double>(50, 50, 1)).mean_coupling, 0.5, 0.01);
+    const auto strong = csr_of<double>(3, 3, {{0, 0, 1.0}, {0, 2, -0.9}, {1, 1, 1.0}, {2, 0, -0.9}, {2, 2, 4.0}});
+    EXPECT_NEAR(features_of(strong).most_coupling, 0.45, 1e-12);
+    EXPECT_NEAR(features_of(strong).mean_coupling, std::sqrt(2 * 0.2025 / 3), 1e-12);
     auto negative = laplacian<double>(50, 50, 1);
     negative.value[0] = -4;
     EXPECT_EQ(fill_in_of(negative), 0);
