@@ -227,7 +227,7 @@ TEST(Ssor, RefusesWhatItCannotDivideBy)
     const auto contains = [](const std::string& text, const std::string& part) {
         return text.find(part) != std::string::npos;
     };
-    const auto good = csr_of<double>(3, 3, {{0, 0, 2.0}, {1, 1, 2.0}, {2, 2, 2.0}, {2, 0, 1.0}, {0, 2, 1.0}});
+    const auto good = csr_of<double>(3, 3, {{0, 0, 2.0}, {0, 2, 1.0}, {1, 1, 2.0}, {2, 0, 1.0}, {2, 2, 2.0}});
     EXPECT_EQ(error_of(good), "");
     const auto missing = csr_of<double>(3, 3, {{0, 0, 2.0}, {1, 0, 2.0}, {2, 2, 2.0}});
     EXPECT_TRUE(contains(error_of(missing), "row 1 (counted from 0) has no diagonal entry")) << error_of(missing);
