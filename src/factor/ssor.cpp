@@ -23,8 +23,8 @@ void check_arguments(const Context& ctx, const CsrView<V>& a, double weight, Ord
     require<ValueError>(weight > 0 && std::isfinite(weight),
                         [&] { return concat("the weight of ssor is ", weight, ", not a finite number above zero"); });
     require<ValueError>(order != Order::automatic, "ssor has no prices for orders", "name an order, such as +rcm");
-    require<ValueError>(a.nonzeros <= max_index,
-                        [&] { return concat("ssor has no room for ", a.nonzeros, " entries"); }, instead);
+    require<ValueError>(
+        a.nonzeros <= max_index, [&] { return concat("ssor has no room for ", a.nonzeros, " entries"); }, instead);
 }
 
 // The position of each diagonal entry in sorted rows; max_offset where there is none.

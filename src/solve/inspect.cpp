@@ -255,8 +255,7 @@ Features inspect(const Context& ctx, const CsrView<V>& a)
     if (found[0] > 0) refuse_values(ctx, a, static_cast<offset_t>(found[0]));
     const offset_t positive = ctx.run([&](const auto& q) { return count_positive(q, a); });
     Couplings couplings;
-    if (found[2] + found[3] + found[4] == 0)
-        couplings = ctx.run([&](const auto& q) { return find_couplings(q, a); });
+    if (found[2] + found[3] + found[4] == 0) couplings = ctx.run([&](const auto& q) { return find_couplings(q, a); });
     return {.rows = a.rows,
             .nonzeros = a.nonzeros,
             .symmetric = found[4] == 0,

@@ -366,7 +366,8 @@ Preconditioner parse_preconditioner(std::string_view text)
         concat(did_you_mean(name.substr(0, name.find('+')), known),
                "use none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, "
                "fsai, ssor:WEIGHT, amg, amg:float, amg:double, amg:f16 or amg:bf16; +relax:PART, +match, and +rcm, "
-               "+colour, +nd or +auto may follow a factorisation, an order ssor, +classical, +w or +k, and +jacobi, +l1-jacobi, +gauss-seidel or "
+               "+colour, +nd or +auto may follow a factorisation, an order ssor, +classical, +w or +k, and +jacobi, "
+               "+l1-jacobi, +gauss-seidel or "
                "+smoother[NAME] "
                "multigrid; an inner solver is solve[METHOD,NAME,RELATIVE,ITERATIONS]"));
 }

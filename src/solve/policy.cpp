@@ -151,8 +151,8 @@ Incomplete usual_factors(const Features& f)
 // iteration. Not where IC(0) leaves out next to nothing of the fill-in, which sweeps leave out entirely, nor where an
 // order helps IC(0) alone: in matrices with short rows (docs/design/solve.md, "What comes first").
 constexpr double least_fill_in = 0.15;
-constexpr offset_t most_swept = 500'000;            // entries of A: by one thread
-constexpr offset_t multigrid_cost_swept = 1'500;    // as above, in iterations of two sweeps
+constexpr offset_t most_swept = 500'000;          // entries of A: by one thread
+constexpr offset_t multigrid_cost_swept = 1'500;  // as above, in iterations of two sweeps
 
 bool takes_sweeps(const Features& f)
 {
@@ -186,9 +186,7 @@ std::vector<Choice> for_positive_definite(const Features& f, const Recipe& recip
                  "symmetric with a positive diagonal: a cheap setup first"};
     all.front().why = "more iterations were expected than multigrid is worth";
     if (is_diffusion(f) && f.rows >= least_multigrid) {
-        cheap.next_cost = swept                    ? multigrid_cost_swept
-                          : f.rows < small_system ? multigrid_cost_small
-                                                  : multigrid_cost;
+        cheap.next_cost = swept ? multigrid_cost_swept : f.rows < small_system ? multigrid_cost_small : multigrid_cost;
         cheap.next_look = cheap.next_cost / 8;
         cheap.why += concat(", multigrid where more than ", cheap.next_cost, " iterations are expected");
     } else if (swept) std::swap(all[0], all[1]);

@@ -1,6 +1,7 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
-// Sweeps over the triangles of a matrix against dense solves, and the steps of conjugate gradients that need no product.
+// Sweeps over the triangles of a matrix against dense solves, and the steps of conjugate gradients that need no
+// product.
 #include "factor/ssor.hpp"
 
 #include <gtest/gtest.h>
@@ -77,7 +78,8 @@ void expect_applied(const HostCsr<V>& a, Ssor<V>& ssor, double weight)
     ssor.apply(r, z);
     const auto want = apply_dense(dense_rows(a), weight, {r.begin(), r.end()});
     for (std::size_t i = 0; i < z.size(); ++i)
-        ASSERT_NEAR(static_cast<double>(z[i]), want[i], 400 * std::numeric_limits<V>::epsilon() * (1 + std::abs(want[i])))
+        ASSERT_NEAR(static_cast<double>(z[i]), want[i],
+                    400 * std::numeric_limits<V>::epsilon() * (1 + std::abs(want[i])))
             << i;
 }
 
@@ -139,8 +141,8 @@ TEST(Ssor, AnOrderPermutesTheUnknowns)
     const Buffer<index_t> place = inverse_of(q, by.row);
     for (const auto& [i, j, v] : a.entries()) entries.emplace_back(place.data()[i], place.data()[j], v);
     const auto permuted = csr_of<double>(a.rows, a.rows, entries);
-    Ssor<double> ssor(Context::cpu(1), a.view(), 1.1, Order::rcm), plain(Context::cpu(1), permuted.view(), 1.1,
-                                                                         Order::natural);
+    Ssor<double> ssor(Context::cpu(1), a.view(), 1.1, Order::rcm),
+        plain(Context::cpu(1), permuted.view(), 1.1, Order::natural);
     EXPECT_TRUE(ssor.is_ordered());
     const auto r = test_vector<double>(a.rows, Values::reals, 5);
     std::vector<double> z(r.size()), there(r.size()), solved(r.size()), sum = r;
@@ -160,8 +162,8 @@ TEST(Ssor, AnOrderPermutesTheUnknowns)
 // One step of conjugate gradients from a residual, beside the same with dense products.
 TEST(Ssor, StepsOfTheSplitFormAreThoseOfConjugateGradients)
 {
-    for (const auto& a : {laplacian<double>(20, 9, 1), dominant<double>(150, 0.02, true, 4),
-                          dominant<double>(90, 0.2, true, 3)}) {
+    for (const auto& a :
+         {laplacian<double>(20, 9, 1), dominant<double>(150, 0.02, true, 4), dominant<double>(90, 0.2, true, 3)}) {
         constexpr double weight = 1.3;
         const Dense d = dense_rows(a);
         const Ssor<double> ssor(Context::cpu(1), a.view(), weight, Order::natural);

@@ -119,7 +119,8 @@ TEST(SolveSsor, NewValuesAFirstGuessAndLooks)
         plan.update_values(a.view());
         EXPECT_TRUE(plan.solve(b, x).converged());
         std::fill(y.begin(), y.end(), 0);
-        const Report again = plan.solve(b, y), fresh = Plan<double>::make(Context::cpu(1), a.view(), recipe).solve(b, x);
+        const Report again = plan.solve(b, y),
+                     fresh = Plan<double>::make(Context::cpu(1), a.view(), recipe).solve(b, x);
         EXPECT_TRUE(again.converged() && fresh.converged());
         const std::vector<double> zero(b.size(), 0);
         EXPECT_TRUE(plan.solve(zero, y).converged());
@@ -209,8 +210,8 @@ double fill_in_of(const HostCsr<double>& a)
 
 TEST(SolveSsor, FillInIsThePartOutsideOfThePattern)
 {
-    EXPECT_EQ(fill_in_of(laplacian<double>(100, 1, 1)), 0);          // one neighbour to the right
-    EXPECT_EQ(fill_in_of(dominant<double>(30, 1, true, 3)), 0);      // a full matrix
+    EXPECT_EQ(fill_in_of(laplacian<double>(100, 1, 1)), 0);      // one neighbour to the right
+    EXPECT_EQ(fill_in_of(dominant<double>(30, 1, true, 3)), 0);  // a full matrix
     // Two neighbours, not coupled: of four entries the two beside the diagonal.
     EXPECT_NEAR(fill_in_of(laplacian<double>(50, 50, 1)), std::sqrt(0.5), 0.02);
     // Weak and strong ones: w^2 of 1 + 2 w^2 + w^4, in squares.

@@ -276,7 +276,7 @@ double Sweeps<V>::residual_square(const V* y) const
 {
     double sum = 0;
     with_columns([&, begin = lower_.begin.data(), value = lower_.value.data(), d = diagonal_.data()](const auto* col,
-                                                                                                   const auto*) {
+                                                                                                     const auto*) {
         sum = summed(reciprocal_.size(), [=](offset_t i) {
             V row = y[i];
             for (offset_t k = begin[i]; k < begin[i + 1]; ++k) row += value[k] * y[col[k]];

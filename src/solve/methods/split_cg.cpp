@@ -1,8 +1,8 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // Conjugate gradients with (D + L)^-1 A (D + U)^-1, where both triangles are those of A: two sweeps are an iteration,
-// without a product (Eisenstat, SIAM J. Sci. Stat. Comput. 2(1), 1981). r · M^-1 r is known in every step, the norm of r
-// is not: between steps that compute it, the ratio of both is taken to stay.
+// without a product (Eisenstat, SIAM J. Sci. Stat. Comput. 2(1), 1981). r · M^-1 r is known in every step, the norm of
+// r is not: between steps that compute it, the ratio of both is taken to stay.
 #include <cmath>
 
 #include "solve/method.hpp"
