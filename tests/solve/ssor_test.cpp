@@ -55,6 +55,7 @@ void check_beside_products(const HostCsr<V>& a, const Ssor& ssor, double relativ
     const auto two = plan.solve(DenseView<const V>{a.rows, 2, 2, Layout::row_major, twice.data()},
                                 DenseView<V>{a.rows, 2, 2, Layout::row_major, both.data()});
     EXPECT_TRUE(r.converged()) << r.text();
+    EXPECT_NE(plan.describe().find("iteration: 0 products with A"), std::string::npos) << plan.describe();
     EXPECT_EQ(r.restarts, 0);
     EXPECT_TRUE(two[0].converged()) << two[0].text();
     EXPECT_NEAR(static_cast<double>(r.iterations), static_cast<double>(two[0].iterations), 1);
