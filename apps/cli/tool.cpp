@@ -106,7 +106,8 @@ void add_solve(Parser& parser, SolveOptions& o)
         ->option_text("NAME");
     verb->add_option("--preconditioner", o.preconditioner,
                      "none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, fsai, "
-                     "amg, amg:float, amg:double, amg:f16 or amg:bf16; +relax:PART, +match, +rcm, +colour, +nd, +auto; "
+                     "ssor:WEIGHT, amg, amg:float, amg:double, amg:f16 or amg:bf16; +relax:PART, +match, +rcm, "
+                     "+colour, +nd, +auto; "
                      "amg+classical, +w, +k, "
                      "+jacobi, +l1-jacobi, +gauss-seidel, +smoother[NAME]; solve[METHOD,NAME,RELATIVE,ITERATIONS], an "
                      "inner solver, as in solve[cg,amg+smoother[ic0],0.01,20] (chosen)")

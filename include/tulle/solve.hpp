@@ -120,6 +120,17 @@ struct Fsai {
     bool operator==(const Fsai&) const = default;
 };
 
+/// Symmetric successive over-relaxation: both triangles of A with its diagonal over a weight, nothing is factorised.
+/// For symmetric matrices with a positive diagonal, by one thread of a CPU. Method::cg has no product with A beside it
+/// (Eisenstat, SIAM J. Sci. Stat. Comput. 2(1), 1981); its residuals between the ends of a solve are then estimates.
+struct Ssor {
+    double weight = 1.1;                           ///< above 0; positive definite for any
+    factor::Order order = factor::Order::natural;  ///< order of the unknowns; not automatic
+
+    /// Compares.
+    bool operator==(const Ssor&) const = default;
+};
+
 /// In which type a preconditioner of a double system computes.
 enum class Precision {
     automatic,  ///< float where the range of the diagonal allows it
@@ -179,7 +190,7 @@ struct Amg {
 
 /// The preconditioners. An inner solver (Nested) changes from step to step: it is for fgmres, but for one that always
 /// makes the same steps (chebyshev with stop.relative = 0 and so many stop.iterations).
-using Preconditioner = std::variant<None, Jacobi, BlockJacobi, Chebyshev, Incomplete, Amg, Fsai, Nested>;
+using Preconditioner = std::variant<None, Jacobi, BlockJacobi, Chebyshev, Incomplete, Amg, Fsai, Nested, Ssor>;
 
 /// When a solve ends.
 struct Stop {
@@ -301,9 +312,10 @@ TULLE_API std::string to_text(const Preconditioner& preconditioner);
 /// @throws ValueError (with the names) if there is none.
 TULLE_API Method parse_method(std::string_view name);
 /// A preconditioner from its name and parameters: "jacobi", "block-jacobi:4", "chebyshev:3", "ilu0", "ic0", "iluk:1",
-/// "ilut", "ilut:DROP:FILL", "fsai", "amg", "amg:float", "amg:double", "amg:f16", "amg:bf16"; factorisations with
-/// "+relax:PART", "+match" and one of the orders "+rcm", "+colour", "+nd" (nested dissection) and "+auto" (priced)
-/// behind them, amg with "+classical" (coarsening), "+w" or "+k" (cycle), one of "+jacobi", "+l1-jacobi" and
+/// "ilut", "ilut:DROP:FILL", "fsai", "ssor", "ssor:WEIGHT", "amg", "amg:float", "amg:double", "amg:f16", "amg:bf16";
+/// factorisations with "+relax:PART", "+match" and one of the orders "+rcm", "+colour", "+nd" (nested dissection) and
+/// "+auto" (priced) behind them, ssor with one of the first three orders, amg with "+classical" (coarsening), "+w" or
+/// "+k" (cycle), one of "+jacobi", "+l1-jacobi" and
 /// "+gauss-seidel" (smoother), or any preconditioner as in "+smoother[ic0]", in this order. An inner solver:
 /// "solve[METHOD,PRECONDITIONER,RELATIVE,ITERATIONS]", as in "solve[cg,amg+smoother[ic0],0.01,20]"; "auto" for what is
 /// to be chosen, the numbers may be left out (0.01, 100).
@@ -329,6 +341,13 @@ struct Features {
     double spread = 0;
     Backend backend = Backend::cpu;  ///< where the system is solved
     bool near_null_space = false;    ///< the caller gives one
+    /// Norm of that part of the fill-in of a first elimination step that falls outside of the pattern of A, over the
+    /// norm of all of it, with the diagonal scaled to one: what incomplete factors leave out, and what no factors do.
+    /// Of sampled rows of a symmetric matrix with a positive diagonal, on a CPU only; else 0.
+    double fill_in = 0;
+    /// Root of the mean over sampled rows i of the sum of a_ij^2 / (a_ii a_jj) over j beside i, where fill_in is known.
+    double mean_coupling = 0;
+    double most_coupling = 0;  ///< root of the largest of these sums
 };
 
 /// A method and a preconditioner, and the reason for them.

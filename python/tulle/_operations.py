@@ -639,7 +639,7 @@ def plan_solve(A: Any, *, method: str = "", preconditioner: str = "", rtol: floa
     method : str, optional
         "cg", "pipelined-cg", "minres", "bicgstab", "gmres", "fgmres", "chebyshev" or "refinement"; chosen from the symmetry and the diagonal of A if left out.
     preconditioner : str, optional
-        "none", "jacobi", "block-jacobi:8", "chebyshev:3", "ilu0", "ic0", "iluk:1", "ilut", "fsai" or "amg"; chosen if left out.
+        "none", "jacobi", "block-jacobi:8", "chebyshev:3", "ilu0", "ic0", "iluk:1", "ilut", "fsai", "ssor" (by one thread of a CPU) or "amg"; chosen if left out.
         Behind a factorisation "+relax:PART" (part of the fill-in left out that goes to the diagonal; not ic0), "+match" (rows matched to columns) and an order of the unknowns: "+rcm", "+colour", "+nd" (METIS or SCOTCH) or "+auto" (priced). They nest:
         "amg+smoother[ic0]" smooths the levels of multigrid by IC(0), "solve[cg,amg,0.01,20]" is an inner solver, CG with multigrid to a relative residual of 0.01 in at most
         20 iterations; for "fgmres", which is then chosen.

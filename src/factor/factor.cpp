@@ -244,7 +244,7 @@ void prepare_solves(State& s)
     const PatternView p = view_of(s.pattern);
     const bool alone = s.ctx.backend() == Backend::cpu && threads_for(s.ctx.host(), s.pattern.nonzeros() + p.rows) == 1;
     if (alone && Sweeps<V>::can_hold(p)) {
-        s.sweeps.emplace(s.ctx.host(), p, s.options.kind == Kind::ic0);
+        s.sweeps.emplace(s.ctx.host(), p, s.options.kind == Kind::ic0 ? SweepForm::cholesky : SweepForm::lu);
         s.sweeps->fill(p, s.value.data());
         return;
     }

@@ -87,6 +87,7 @@ void check_enumerators(const Preconditioner& p)
         require_enumerator(factors->kind, factor::Kind::ilut, "kind");
         require_enumerator(factors->order, factor::Order::automatic, "order");
     }
+    if (const auto* ssor = std::get_if<Ssor>(&p)) require_enumerator(ssor->order, factor::Order::automatic, "order");
 }
 
 void check_preconditioner(const Preconditioner& p, bool is_double, int depth)

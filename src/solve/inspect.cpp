@@ -164,6 +164,86 @@ double find_spread(const Queue&, const CsrView<V>& a)
     return entries == 0 ? 0 : static_cast<double>(far) / static_cast<double>(entries);
 }
 
+// Features::fill_in, mean_coupling and most_coupling.
+struct Couplings {
+    double fill_in = 0, mean = 0, most = 0;
+};
+
+constexpr offset_t fill_in_samples = 64, coupling_samples = 1024;
+
+// Of a symmetric matrix with a positive diagonal, from sampled rows.
+template <class V>
+class SampledCouplings {
+public:
+    SampledCouplings(const CpuQueue& q, const CsrView<V>& a) : a_(a), inverse_(q, a.rows), latest_(q, a.rows)
+    {
+        for (index_t i = 0; i < a.rows; ++i) inverse_.data()[i] = 1 / entry_of(a, i, i);
+        std::fill_n(latest_.data(), a.rows, index_t{-1});
+    }
+
+    Couplings find()
+    {
+        each_sample(fill_in_samples, [&](index_t k) {
+            each_right_of(k, k, [&](index_t i, double v) { eliminate(k, i, v * inverse_.data()[k]); });
+        });
+        double sum = 0, most = 0, rows = 0;
+        each_sample(coupling_samples, [&](index_t i) {
+            const double one = coupling_of(i);
+            sum += one;
+            most = std::max(most, one);
+            ++rows;
+        });
+        if (!(all_ > 0) || !std::isfinite(all_ + sum)) return {};
+        return {std::sqrt(outside_ / all_), std::sqrt(sum / rows), std::sqrt(most)};
+    }
+
+private:
+    // f(row) for evenly spaced rows, at most so many.
+    template <class F>
+    void each_sample(offset_t most, F&& f) const
+    {
+        const offset_t samples = std::min<offset_t>(a_.rows, most);
+        for (offset_t s = 0; s < samples; ++s) f(static_cast<index_t>(a_.rows * s / samples));
+    }
+    // f(column, value) for the entries of row i right of column k.
+    template <class F>
+    void each_right_of(index_t k, index_t i, F&& f) const
+    {
+        for (offset_t t = a_.row_begin[i]; t < a_.row_begin[i + 1]; ++t)
+            if (a_.col[t] > k) f(a_.col[t], static_cast<double>(a_.value[t]));
+    }
+    double coupling_of(index_t i) const
+    {
+        double sum = 0;
+        each_right_of(-1, i, [&](index_t j, double v) { sum += j == i ? 0 : v * v * inverse_.data()[j]; });
+        return sum * inverse_.data()[i];
+    }
+    // Row i loses `part` of row k: squares of what that brings.
+    void eliminate(index_t k, index_t i, double part)
+    {
+        each_right_of(k, i, [&](index_t j, double) { latest_.data()[j] = i; });
+        each_right_of(k, k, [&](index_t j, double v) {
+            const double square = part * v * inverse_.data()[i] * part * v * inverse_.data()[j];
+            all_ += square;
+            outside_ += latest_.data()[j] == i ? 0 : square;
+        });
+    }
+
+    CsrView<V> a_;
+    Buffer<double> inverse_;  // of the diagonal
+    Buffer<index_t> latest_;  // row that was seen to have each column
+    double all_ = 0, outside_ = 0;
+};
+
+// Of a matrix in the memory of a CPU.
+template <class Queue, class V>
+Couplings find_couplings(const Queue& q, const CsrView<V>& a)
+{
+    if constexpr (std::is_same_v<Queue, CpuQueue>) return SampledCouplings<V>(q, a).find();
+    (void)q;
+    return {};
+}
+
 }  // namespace
 
 template <class V>
@@ -174,6 +254,8 @@ Features inspect(const Context& ctx, const CsrView<V>& a)
     ctx.run([&](const auto& q) { count_rows(q, a, found); });
     if (found[0] > 0) refuse_values(ctx, a, static_cast<offset_t>(found[0]));
     const offset_t positive = ctx.run([&](const auto& q) { return count_positive(q, a); });
+    Couplings couplings;
+    if (found[2] + found[3] + found[4] == 0) couplings = ctx.run([&](const auto& q) { return find_couplings(q, a); });
     return {.rows = a.rows,
             .nonzeros = a.nonzeros,
             .symmetric = found[4] == 0,
@@ -183,7 +265,10 @@ Features inspect(const Context& ctx, const CsrView<V>& a)
             .positive_values = positive,
             .dominant_rows = positive == a.rows ? ctx.run([&](const auto& q) { return count_dominant(q, a); }) : 0,
             .spread = ctx.run([&](const auto& q) { return find_spread(q, a); }),
-            .backend = ctx.backend()};
+            .backend = ctx.backend(),
+            .fill_in = couplings.fill_in,
+            .mean_coupling = couplings.mean,
+            .most_coupling = couplings.most};
 }
 
 template Features inspect(const Context&, const CsrView<float>&);

@@ -118,6 +118,9 @@ public:
 
 template <class V>
 std::unique_ptr<Iteration<V>> make_cg(System<V>& system);
+// With sweeps of a preconditioner alone (PreconditionerPlan::split()), on a CPU.
+template <class V>
+std::unique_ptr<Iteration<V>> make_split_cg(System<V>& system, const factor::Ssor<V>& split);
 template <class V>
 std::unique_ptr<Iteration<V>> make_pipelined_cg(System<V>& system);
 template <class V>

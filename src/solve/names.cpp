@@ -97,6 +97,12 @@ struct PreconditionerText {
         return p.order == factor::Order::natural ? text : concat(text, "+", factor::to_text(p.order));
     }
     std::string operator()(const Fsai&) const { return "fsai"; }
+    std::string operator()(const Ssor& p) const
+    {
+        const std::string weight = p.weight == Ssor{}.weight ? "" : concat(":", p.weight);
+        const std::string order = p.order == factor::Order::natural ? "" : concat("+", factor::to_text(p.order));
+        return concat("ssor", weight, order);
+    }
     std::string operator()(const Nested& p) const
     {
         if (p.empty()) return "solve[]";
@@ -188,6 +194,19 @@ std::optional<Incomplete> parse_arranged(std::string_view text)
     p->relax = relax.value_or(0);
     p->order = order.value_or(factor::Order::natural);
     return p;
+}
+
+// "ssor" or "ssor:WEIGHT", with an order behind it.
+std::optional<Ssor> parse_ssor(std::string_view text)
+{
+    constexpr std::string_view name = "ssor";
+    const std::size_t plus = std::min(text.rfind('+'), text.size());
+    const auto order = plus < text.size() ? parse_order(text.substr(plus + 1)) : factor::Order::natural;
+    const std::string_view front = text.substr(0, plus);
+    if (!order || !front.starts_with(name)) return std::nullopt;
+    if (front == name) return Ssor{.order = *order};
+    if (front[name.size()] != ':') return std::nullopt;
+    return Ssor{.weight = number_of(text, front.substr(name.size() + 1)), .order = *order};
 }
 
 constexpr std::string_view smoother_begin = "+smoother[", inner_begin = "solve[";
@@ -339,14 +358,16 @@ Preconditioner parse_preconditioner(std::string_view text)
     if (text.starts_with(inner_begin) && text.ends_with(']')) return parse_inner(text);
     if (const auto p = parse_amg(text)) return *p;
     if (const auto p = parse_arranged(text)) return *p;
-    constexpr std::array<std::string_view, 10> known{"none", "jacobi", "block-jacobi", "chebyshev", "ic0",
-                                                     "ilu0", "iluk",   "ilut",         "fsai",      "amg"};
+    if (const auto p = parse_ssor(text)) return *p;
+    constexpr std::array<std::string_view, 11> known{"none", "jacobi", "block-jacobi", "chebyshev", "ic0", "ilu0",
+                                                     "iluk", "ilut",   "fsai",         "ssor",      "amg"};
     throw ValueError(
         concat("'", text, "' is no preconditioner"),
         concat(did_you_mean(name.substr(0, name.find('+')), known),
                "use none, jacobi, block-jacobi:ROWS, chebyshev:DEGREE, ic0, ilu0, iluk:LEVEL, ilut:DROP:FILL, "
-               "fsai, amg, amg:float, amg:double, amg:f16 or amg:bf16; +relax:PART, +match, and +rcm, +colour, +nd or "
-               "+auto may follow a factorisation, +classical, +w or +k, and +jacobi, +l1-jacobi, +gauss-seidel or "
+               "fsai, ssor:WEIGHT, amg, amg:float, amg:double, amg:f16 or amg:bf16; +relax:PART, +match, and +rcm, "
+               "+colour, +nd or +auto may follow a factorisation, an order ssor, +classical, +w or +k, and +jacobi, "
+               "+l1-jacobi, +gauss-seidel or "
                "+smoother[NAME] "
                "multigrid; an inner solver is solve[METHOD,NAME,RELATIVE,ITERATIONS]"));
 }

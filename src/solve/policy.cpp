@@ -147,6 +147,31 @@ Incomplete usual_factors(const Features& f)
     return {.kind = factor::Kind::ic0, .order = order_for(f)};
 }
 
+// Sweeps over the matrix itself take more iterations than IC(0), but no factorisation and no product: half of an
+// iteration. Not where IC(0) leaves out next to nothing of the fill-in, which sweeps leave out entirely, nor where an
+// order helps IC(0) alone: in matrices with short rows (docs/design/solve.md, "What comes first").
+constexpr double least_fill_in = 0.15;
+constexpr offset_t most_swept = 500'000;          // entries of A: by one thread
+constexpr offset_t multigrid_cost_swept = 1'500;  // as above, in iterations of two sweeps
+
+bool takes_sweeps(const Features& f)
+{
+    const bool short_and_ordered = order_for(f) != factor::Order::natural && f.nonzeros <= short_rows * f.rows;
+    return f.backend == Backend::cpu && f.rows <= small_system && f.nonzeros <= most_swept &&
+           f.fill_in >= least_fill_in && !takes_relaxed(f) && !short_and_ordered;
+}
+
+// Where no row is coupled much more strongly than others, as on meshes, a larger weight takes fewer iterations; not
+// where few are needed anyway.
+constexpr double least_coupling = 0.3, even_coupling = 0.9, even_weight = 1.4;
+
+Ssor usual_sweeps(const Features& f)
+{
+    Ssor sweeps{.order = order_for(f)};
+    if (f.mean_coupling >= least_coupling && f.most_coupling <= even_coupling) sweeps.weight = even_weight;
+    return sweeps;
+}
+
 std::vector<Choice> for_positive_definite(const Features& f, const Recipe& recipe)
 {
     const Preconditioner multigrid = f.rows >= least_multigrid ? Preconditioner(Amg{}) : Preconditioner(Jacobi{});
@@ -156,16 +181,19 @@ std::vector<Choice> for_positive_definite(const Features& f, const Recipe& recip
                             {Method::minres, Jacobi{}, 0, "symmetric, perhaps not positive definite"},
                             {Method::gmres, matched_factors, 0, "factors with fill-in"}};
     if (begins_with_multigrid(f, recipe)) return all;
-    Choice cheap{Method::cg, factors, 0, "symmetric with a positive diagonal: a cheap setup first"};
+    const bool swept = takes_sweeps(f);
+    Choice cheap{Method::cg, swept ? Preconditioner(usual_sweeps(f)) : factors, 0,
+                 "symmetric with a positive diagonal: a cheap setup first"};
     all.front().why = "more iterations were expected than multigrid is worth";
     if (is_diffusion(f) && f.rows >= least_multigrid) {
-        cheap.next_cost = f.rows < small_system ? multigrid_cost_small : multigrid_cost;
+        cheap.next_cost = swept ? multigrid_cost_swept : f.rows < small_system ? multigrid_cost_small : multigrid_cost;
         cheap.next_look = cheap.next_cost / 8;
         cheap.why += concat(", multigrid where more than ", cheap.next_cost, " iterations are expected");
-    } else all.erase(all.begin() + 1);  // tried to its end
+    } else if (swept) std::swap(all[0], all[1]);
+    else all.erase(all.begin() + 1);  // tried to its end
     all.insert(all.begin(), std::move(cheap));
     // After an order, and where it is on the diagonal, fill-in saves less than it costs.
-    const bool weak = order_for(f) == factor::Order::natural && !takes_relaxed(f);
+    const bool weak = !swept && order_for(f) == factor::Order::natural && !takes_relaxed(f);
     if (weak && f.rows >= least_multigrid && f.rows < small_system && f.nonzeros <= short_rows * f.rows)
         add_filled(all, filled_cost, filled_look);
     return all;

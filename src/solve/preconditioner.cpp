@@ -216,7 +216,7 @@ private:
     double highest_ = 1;
 };
 
-// A plan of another module: factor::Plan, factor::Fsai, amg::Plan.
+// A plan of another module: factor::Plan, factor::Fsai, factor::Ssor, amg::Plan.
 template <class V, class Other>
 class OtherPlan final : public PreconditionerPlan<V> {
 public:
@@ -226,6 +226,11 @@ public:
     std::size_t bytes() const override { return plan_.bytes(); }
     std::string describe() const override { return plan_.describe(); }
     bool waits() const override { return waits_; }
+    const factor::Ssor<V>* split() const override
+    {
+        if constexpr (std::is_same_v<Other, factor::Ssor<V>>) return &plan_;
+        else return nullptr;
+    }
 
 private:
     Other plan_;
@@ -412,6 +417,10 @@ std::unique_ptr<PreconditionerPlan<V>> make_preconditioner(const Context& ctx, c
         Made operator()(const Fsai&) const
         {
             return std::make_unique<OtherPlan<V, factor::Fsai<V>>>(factor::Fsai<V>(ctx, a));
+        }
+        Made operator()(const Ssor& p) const
+        {
+            return std::make_unique<OtherPlan<V, factor::Ssor<V>>>(factor::Ssor<V>(ctx, a, p.weight, p.order));
         }
     };
     return std::visit(Maker{ctx, a, product, unknowns}, preconditioner);

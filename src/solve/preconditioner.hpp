@@ -8,6 +8,7 @@
 #include <string>
 
 #include "amg/level_smoother.hpp"
+#include "factor/ssor.hpp"
 #include "solve/steps.hpp"
 #include "tulle/context.hpp"
 #include "tulle/csr.hpp"
@@ -31,6 +32,8 @@ public:
     virtual bool is_identity() const { return false; }
     // The diagonal of M where it is nothing else: methods multiply by it in passes of their own.
     virtual const V* inverse_diagonal() const { return nullptr; }
+    // M where conjugate gradients need no product with A beside its sweeps.
+    virtual const factor::Ssor<V>* split() const { return nullptr; }
     // Products with A in one application, for descriptions.
     virtual double products() const { return 0; }
 };

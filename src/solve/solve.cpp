@@ -230,8 +230,9 @@ std::string Plan<V>::describe() const
     if (!s.iteration) return "solve: nothing is set up, the last solve found no memory for another method";
     const std::string more = s.iteration->describe();
     const bool symmetric = s.features.symmetric;
+    const bool split = s.choice().method == Method::cg && s.system->preconditioner->split() != nullptr;
     const double products =
-        (s.choice().method == Method::bicgstab ? 2 : 1) * (1 + s.system->preconditioner->products());
+        split ? 0 : (s.choice().method == Method::bicgstab ? 2 : 1) * (1 + s.system->preconditioner->products());
     return concat("solve on ", s.ctx.name(), ": ", s.a.rows, plural(s.a.rows, " unknown, ", " unknowns, "),
                   s.a.nonzeros, plural(s.a.nonzeros, " stored value, ", " stored values, "),
                   sizeof(V) == 4 ? "float" : "double", "\n  matrix:  ", symmetric ? "symmetric" : "not symmetric",

@@ -75,6 +75,25 @@ void fill_columns_of_zeros(const Triangle<V>& t, bool from_end, C* col)
     }
 }
 
+// f(0) + f(1) + ... in double, in an order that depends on n alone; f is called once for each.
+template <class F>
+double summed(offset_t n, F&& f)
+{
+    constexpr int side_by_side = 8;
+    constexpr offset_t piece = 4096;
+    double all = 0;
+    for (offset_t begin = 0; begin < n; begin += piece) {
+        const offset_t end = std::min(n, begin + piece);
+        double sum[side_by_side] = {};
+        offset_t i = begin;
+        for (; i + side_by_side <= end; i += side_by_side)
+            for (int k = 0; k < side_by_side; ++k) sum[k] += f(i + k);
+        for (; i < end; ++i) sum[0] += f(i);
+        for (const double one : sum) all += one;
+    }
+    return all;
+}
+
 }  // namespace
 
 template <class V>
@@ -97,18 +116,31 @@ Triangle<V>::Triangle(const CpuQueue& q, Buffer<index_t> lengths, bool is_chaine
 }
 
 template <class V>
-Sweeps<V>::Sweeps(const CpuQueue& q, const PatternView& p, bool cholesky)
-    : cholesky_(cholesky),
+Sweeps<V>::Sweeps(const CpuQueue& q, const PatternView& p, SweepForm form)
+    : form_(form),
       reciprocal_(q, p.rows),
-      left_(q, cholesky ? p.rows : 0),
+      diagonal_(q, form == SweepForm::split ? p.rows : 0),
+      left_(q, form == SweepForm::cholesky ? p.rows : 0),
       lower_(q, count_lower(q, p), is_lower_chained(p)),
-      upper_(q, count_upper(q, p, cholesky), cholesky ? lower_.chained : is_upper_chained(p))
+      upper_(q, count_upper(q, p, form == SweepForm::cholesky),
+             form == SweepForm::cholesky ? lower_.chained : is_upper_chained(p))
 {}
 
+// f(columns of the lower triangle, of the upper one).
 template <class V>
-void Sweeps<V>::fill(const PatternView& p, const V* value)
+template <class F>
+void Sweeps<V>::with_columns(F&& f) const
 {
-    for (index_t i = 0; i < p.rows; ++i) reciprocal_.data()[i] = V(1) / value[p.diagonal[i]];
+    if (is_narrow(reciprocal_.size())) f(lower_.narrow.data(), upper_.narrow.data());
+    else f(lower_.wide.data(), upper_.wide.data());
+}
+
+template <class V>
+void Sweeps<V>::fill(const PatternView& p, const V* value, double weight)
+{
+    weight_ = static_cast<V>(weight);
+    for (index_t i = 0; i < p.rows; ++i) reciprocal_.data()[i] = weight_ / value[p.diagonal[i]];
+    for (index_t i = 0; i < diagonal_.size(); ++i) diagonal_.data()[i] = value[p.diagonal[i]] / weight_;
     if (is_narrow(p.rows)) fill_as(p, value, lower_.narrow.data(), upper_.narrow.data());
     else fill_as(p, value, lower_.wide.data(), upper_.wide.data());
 }
@@ -127,14 +159,14 @@ void Sweeps<V>::fill_as(const PatternView& p, const V* value, C* lower_col, C* u
     };
     for (index_t i = 0; i < p.rows; ++i) {
         const offset_t diagonal = p.diagonal[i];
-        const V scale = cholesky_ ? reciprocal_.data()[i] : V(1), reciprocal = reciprocal_.data()[i];
+        const V reciprocal = reciprocal_.data()[i], scale = form_ == SweepForm::lu ? V(1) : reciprocal;
         const auto left = put(lower_, lower_.begin.data()[i + 1] - 1, -1, lower_col, lower_.value.data(), i);
         for (offset_t k = diagonal - 1; k >= p.row_begin[i]; --k) left(diagonal - 1 - k, p.col[k], value[k] * scale);
         const auto right = put(upper_, upper_.begin.data()[i], 1, upper_col, upper_.value.data(), i);
         for (offset_t k = diagonal + 1; k < p.row_begin[i + 1]; ++k)
             right(k - diagonal - 1, p.col[k], value[k] * reciprocal);
     }
-    if (cholesky_) fill_transpose(p, value, upper_col);
+    if (form_ == SweepForm::cholesky) fill_transpose(p, value, upper_col);
     fill_columns_of_zeros(lower_, true, lower_col);
     fill_columns_of_zeros(upper_, false, upper_col);
 }
@@ -156,14 +188,14 @@ void Sweeps<V>::fill_transpose(const PatternView& p, const V* value, C* upper_co
         }
 }
 
+// start(i): the right-hand side of row i, divided by its diagonal; asked once for each row, in the order of solving.
 template <class V>
-template <class C>
-void Sweeps<V>::solve_lower(const C* col, const V* r, V* z) const
+template <class C, class Start>
+void Sweeps<V>::solve_lower(const C* col, V* z, Start&& start) const
 {
-    const auto row_at = [begin = lower_.begin.data(), value = lower_.value.data(),
-                         scale = cholesky_ ? reciprocal_.data() : nullptr, col, r](index_t i) {
+    const auto row_at = [begin = lower_.begin.data(), value = lower_.value.data(), col, &start](index_t i) {
         const offset_t at = begin[i];
-        return sptrsv::SweepRow<V, C>{i, scale ? r[i] * scale[i] : r[i], value + at, col + at, begin[i + 1] - at};
+        return sptrsv::SweepRow<V, C>{i, start(i), value + at, col + at, begin[i + 1] - at};
     };
     const auto rows = static_cast<index_t>(reciprocal_.size());
     if (lower_.chained) sptrsv::sweep_chain(0, rows, z, row_at);
@@ -172,15 +204,14 @@ void Sweeps<V>::solve_lower(const C* col, const V* r, V* z) const
 }
 
 template <class V>
-template <class C>
-void Sweeps<V>::solve_upper(const C* col, V* z) const
+template <class C, class Start>
+void Sweeps<V>::solve_upper(const C* col, V* z, Start&& start) const
 {
     const auto rows = static_cast<index_t>(reciprocal_.size());
-    const auto row_at = [begin = upper_.begin.data(), value = upper_.value.data(), scale = reciprocal_.data(), col, z,
-                         rows](index_t place) {
+    const auto row_at = [begin = upper_.begin.data(), value = upper_.value.data(), col, rows, &start](index_t place) {
         const index_t i = rows - 1 - place;
         const offset_t last = offset_t{begin[i + 1]} - 1;
-        return sptrsv::SweepRow<V, C>{i, z[i] * scale[i], value + last, col + last, last + 1 - begin[i]};
+        return sptrsv::SweepRow<V, C>{i, start(i), value + last, col + last, last + 1 - begin[i]};
     };
     if (upper_.chained) sptrsv::sweep_chain<-1>(0, rows, z, row_at);
     else if (upper_.padded) sptrsv::sweep_padded<-1>(0, rows, z, row_at);
@@ -190,13 +221,69 @@ void Sweeps<V>::solve_upper(const C* col, V* z) const
 template <class V>
 void Sweeps<V>::apply(const V* r, V* z) const
 {
-    if (is_narrow(reciprocal_.size())) {
-        solve_lower(lower_.narrow.data(), r, z);
-        solve_upper(upper_.narrow.data(), z);
-    } else {
-        solve_lower(lower_.wide.data(), r, z);
-        solve_upper(upper_.wide.data(), z);
-    }
+    const V* const scale = reciprocal_.data();
+    with_columns([&](const auto* lower, const auto* upper) {
+        if (form_ == SweepForm::lu) solve_lower(lower, z, [=](index_t i) { return r[i]; });
+        else solve_lower(lower, z, [=](index_t i) { return r[i] * scale[i]; });
+        if (form_ == SweepForm::split) solve_upper(upper, z, [=](index_t i) { return z[i]; });
+        else solve_upper(upper, z, [=](index_t i) { return z[i] * scale[i]; });
+    });
+}
+
+template <class V>
+void Sweeps<V>::begin_split(const V* r, V* y) const
+{
+    with_columns([&, scale = reciprocal_.data()](const auto* lower, const auto*) {
+        solve_lower(lower, y, [=](index_t i) { return r[i] * scale[i]; });
+    });
+}
+
+// A = (D' + L) + (D' + U) + (D - 2 D'), so that (D' + L)^-1 A t = t + (D' + L)^-1 (D' p + (D - 2 D') t).
+template <class V>
+double Sweeps<V>::step_split(const SplitVectors<V>& v, double beta, double owed) const
+{
+    with_columns([&](const auto* lower, const auto* upper) {
+        solve_upper(upper, v.t, [=, b = static_cast<V>(beta), o = static_cast<V>(owed)](index_t i) {
+            v.x[i] += o * v.t[i];
+            return v.p[i] = v.y[i] + b * v.p[i];
+        });
+        solve_lower(lower, v.s, [=, beside = weight_ - V(2)](index_t i) { return v.p[i] + beside * v.t[i]; });
+    });
+    return summed(reciprocal_.size(), [=, d = diagonal_.data()](offset_t i) {
+        v.s[i] += v.t[i];
+        return static_cast<double>(d[i] * v.p[i]) * v.s[i];
+    });
+}
+
+template <class V>
+double Sweeps<V>::advance_split(const SplitVectors<V>& v, double alpha) const
+{
+    return summed(reciprocal_.size(), [=, a = static_cast<V>(alpha), d = diagonal_.data()](offset_t i) {
+        const V y = v.y[i] -= a * v.s[i];
+        return static_cast<double>(d[i] * y) * y;
+    });
+}
+
+template <class V>
+double Sweeps<V>::split_square(const V* y) const
+{
+    return summed(reciprocal_.size(),
+                  [=, d = diagonal_.data()](offset_t i) { return static_cast<double>(d[i] * y[i]) * y[i]; });
+}
+
+template <class V>
+double Sweeps<V>::residual_square(const V* y) const
+{
+    double sum = 0;
+    with_columns([&, begin = lower_.begin.data(), value = lower_.value.data(), d = diagonal_.data()](const auto* col,
+                                                                                                     const auto*) {
+        sum = summed(reciprocal_.size(), [=](offset_t i) {
+            V row = y[i];
+            for (offset_t k = begin[i]; k < begin[i + 1]; ++k) row += value[k] * y[col[k]];
+            return static_cast<double>(d[i] * row) * (d[i] * row);
+        });
+    });
+    return sum;
 }
 
 template class Sweeps<float>;

@@ -244,6 +244,7 @@ Eigenvalues estimate_eigenvalues(System<V>& system, int steps)
 template <class V>
 std::unique_ptr<Iteration<V>> make_cg(System<V>& system)
 {
+    if (const auto* split = system.preconditioner->split()) return make_split_cg(system, *split);
     if constexpr (std::is_same_v<V, double>)  // products may make dot products of floats in float
         if (system.preconditioner->is_identity()) return std::make_unique<PlainCg>(system);
     return std::make_unique<Cg<V>>(system);
