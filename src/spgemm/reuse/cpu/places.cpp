@@ -42,6 +42,29 @@ void place_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const inde
             *place++ = static_cast<P>(std::min(where[b.col[l]], last));
 }
 
+// Adds the products of a row of C. Places of a row of B are different: four are loaded before the first is stored.
+template <class P, class V>
+void add_row(const CsrView<V>& a, const CsrView<V>& b, index_t row, const P* place, V* value)
+{
+    constexpr int step = 4;
+    const offset_t* const begin_b = b.row_begin;
+    const index_t* const col_a = a.col;
+    const V *const value_a = a.value, *const value_b = b.value;
+    for (offset_t k = a.row_begin[row], end = a.row_begin[row + 1]; k < end; ++k) {
+        const V factor = value_a[k];
+        const offset_t l = begin_b[col_a[k]], last = begin_b[col_a[k] + 1];
+        const V* next = value_b + l;
+        offset_t left = last - l;
+        for (; left >= step; left -= step, next += step, place += step) {
+            V* const to[step] = {value + place[0], value + place[1], value + place[2], value + place[3]};
+            const V sum[step] = {*to[0] + factor * next[0], *to[1] + factor * next[1], *to[2] + factor * next[2],
+                                 *to[3] + factor * next[3]};
+            *to[0] = sum[0], *to[1] = sum[1], *to[2] = sum[2], *to[3] = sum[3];
+        }
+        for (; left > 0; --left) value[*place++] += factor * *next++;
+    }
+}
+
 // The same where row j of B has the nonzero j and no other.
 template <class P, class V>
 void add_singles(const CsrView<V>& a, const V* b, index_t row, const P* place, V* value)
@@ -107,6 +130,7 @@ void add_placed(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, con
         with_places(places.half.data(), places.begin.data()[i], c.row_begin[i + 1] - c.row_begin[i],
                     [&](const auto* place) {
                         if (places.single) return add_singles(a, b.value, i, place, value);
+                        if (!places.has_runs) return add_row(a, b, i, place, value);
                         add_all(
                             a, b, relations_b, i, [&](index_t, offset_t product) { return place + product; }, value);
                     });
