@@ -98,7 +98,7 @@ void count_on(const Queue& q, State& s)
 
 template <class State, class V>
 std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& any_a, const AnyCsr<V>& any_b,
-                                  const Options& options)
+                                  const Options& options, bool renewable = true)
 {
     Wide<V> given = widen(all, any_a, any_b);
     const CsrView<V> a = given.a, b = given.b;
@@ -117,8 +117,8 @@ std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& any_a, co
     if (options.force) check_policy(*options.force, s->limits);
     {
         const trace::Phase phase{"arrange"};
-        s->a = arrange(ctx, a, options.op_a, false);
-        s->b = arrange(ctx, b, options.op_b, true);
+        s->a = arrange(ctx, a, options.op_a, false, renewable);
+        s->b = arrange(ctx, b, options.op_b, true, renewable);
     }
     s->features = {s->rows(), s->a.view().cols, s->cols(), a.nonzeros, b.nonzeros};
     s->work.sorted = s->options.sorted = options.sorted || options.refill != NumericReuse::find_places;
@@ -365,7 +365,7 @@ void Plan<V>::run(const index_t* col, V* value) const
 template <class V>
 Csr<V> Plan<V>::once(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options)
 {
-    const auto s = make_state<State>(ctx, a, b, options);
+    const auto s = make_state<State>(ctx, a, b, options, false);
     auto in_one_pass = s->ctx.run([&](const auto& q) { return multiply_on(q, *s, static_cast<const V*>(nullptr)); });
     if (in_one_pass) return std::move(*in_one_pass);
     s->ctx.run([&](const auto& q) { count_on(q, *s); });
