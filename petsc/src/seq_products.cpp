@@ -49,6 +49,7 @@ SpgemmPlan make_plan(const tulle::AnyCsr<double>& a, const tulle::AnyCsr<double>
         context(), a, b, {.op_a = op_a, .op_b = op_b, .checked = false, .refill = tulle::spgemm::NumericReuse::fastest});
 }
 
+// Plans, and A P of these values.
 void make_plans(SeqProduct& product, MatProductType type, const Seen& a, const Seen& b)
 {
     product.first.emplace(make_plan(a.view, b.view, op_of_a(type), op_of_b(type)));
@@ -57,21 +58,23 @@ void make_plans(SeqProduct& product, MatProductType type, const Seen& a, const S
     product.second.emplace(make_plan(b.view, product.middle.view(), Op::transpose, Op::none));
 }
 
-// The values of C, whose columns PETSc has.
-void refill(const SpgemmPlan& plan, const Seen& c, double* to)
+// The same for plans that are there.
+void update_plans(SeqProduct& product, const Seen& a, const Seen& b)
 {
-    tulle::require<tulle::ShapeError>(plan.nonzeros() == c.view.nonzeros, "C is not the product any more");
-    plan.run(c.view.col, to);
-}
-
-void multiply_again(SeqProduct& product, MatProductType type, const Seen& a, const Seen& b, const Seen& c, double* to)
-{
-    if (!product.first) make_plans(product, type, a, b);
-    else product.first->update_values(a.view, b.view);
-    if (type != MATPRODUCT_PtAP) return refill(*product.first, c, to);
+    product.first->update_values(a.view, b.view);
+    if (!product.second) return;
     product.first->run(product.middle);
     product.second->update_values(b.view, product.middle.view());
-    refill(*product.second, c, to);
+}
+
+// The values of C, whose columns PETSc has.
+void multiply_again(SeqProduct& product, MatProductType type, const Seen& a, const Seen& b, const Seen& c, double* to)
+{
+    if (product.first) update_plans(product, a, b);
+    else make_plans(product, type, a, b);
+    const SpgemmPlan& last = product.second ? *product.second : *product.first;
+    tulle::require<tulle::ShapeError>(last.nonzeros() == c.view.nonzeros, "C is not the product any more");
+    last.run(c.view.col, to);
 }
 
 PetscErrorCode numeric(Mat c)
