@@ -1,9 +1,9 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle::mpi and PETSc in one job, on the same rows, by turns: SpMV, SpMM with 32 columns, SpGEMM (A A), its values
-// again, dot products, memory of SpGEMM; for stencils CG with multigrid (GAMG), setup and solve. Shortest CPU times of the slowest rank
-// in milliseconds (other programs may use the machine); speedup is PETSc's time over tulle's. MPI waits actively, so
-// that waiting counts.
+// again, dot products, memory of SpGEMM; for stencils CG with multigrid (GAMG), setup and solve. Shortest CPU times of
+// the slowest rank in milliseconds (other programs may use the machine); speedup is PETSc's time over tulle's. MPI
+// waits actively, so that waiting counts.
 //
 //     mpirun -n 2 tulle-bench-cluster MATRIX …       generators such as stencil7:60; also as tulle bench cluster
 //
@@ -269,7 +269,8 @@ void bench_plugin(const mpi::DistCsr<double>& a, Mat m, Speedups& plugin)
 
 void bench(const mpi::Cluster& cluster, const std::vector<std::string>& matrices)
 {
-    std::vector<Speedups> s{{"SpMV"}, {"dot"}, {"SpMM 32"}, {"SpGEMM"}, {"values again"}, {"CG with AMG"}, {"plugin"}, {"memory"}};
+    std::vector<Speedups> s{{"SpMV"},         {"dot"},         {"SpMM 32"}, {"SpGEMM"},
+                            {"values again"}, {"CG with AMG"}, {"plugin"},  {"memory"}};
     for (const std::string& name : matrices) {
         const auto a = mpi::DistCsr<double>::generate(cluster, name);
         Mat m = to_petsc(a);

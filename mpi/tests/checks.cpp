@@ -156,7 +156,8 @@ void check_as_told(const Plan& plan, std::initializer_list<Tag> tags, const std:
     const tulle::mpi::Traffic told = plan.sent_per_run(), before = started_with(tags);
     run();
     const tulle::mpi::Traffic after = started_with(tags);
-    tulle::testing::expect(after.bytes - before.bytes == told.bytes && after.messages - before.messages == told.messages,
+    tulle::testing::expect(after.bytes - before.bytes == told.bytes &&
+                               after.messages - before.messages == told.messages,
                            what + ": MPI has sent other bytes than were planned");
 }
 

@@ -46,7 +46,8 @@ SpgemmPlan make_plan(const tulle::AnyCsr<double>& a, const tulle::AnyCsr<double>
 {
     ++counts().plans;
     return SpgemmPlan::make(
-        context(), a, b, {.op_a = op_a, .op_b = op_b, .checked = false, .refill = tulle::spgemm::NumericReuse::fastest});
+        context(), a, b,
+        {.op_a = op_a, .op_b = op_b, .checked = false, .refill = tulle::spgemm::NumericReuse::fastest});
 }
 
 // Plans, and A P of these values.

@@ -130,8 +130,8 @@ bool for_matches(const View& x, const View& y, Visit&& visit)
     return true;
 }
 
-// Y += factor X where Y has all entries of X, whatever the caller says: multigrid smooths its prolongators so, and makes
-// its graphs symmetric. SeqAIJ looks for the place of every entry by itself.
+// Y += factor X where Y has all entries of X, whatever the caller says: multigrid smooths its prolongators so, and
+// makes its graphs symmetric. SeqAIJ looks for the place of every entry by itself.
 PetscErrorCode axpy(Mat to, PetscScalar factor, Mat from, MatStructure structure)
 {
     Seen x, y;

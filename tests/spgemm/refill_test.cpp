@@ -189,9 +189,8 @@ TEST_P(SpgemmRefill, RunsIntoArraysOfTheCallers)
     const auto c = ctx();
     auto pairs = products<double>(Values::reals);
     pairs.push_back(
-        {"aggregates", matrix_where<double>(90, 90, Values::reals, 8, [](index_t i, index_t j) {
-             return std::abs(i - j) % 9 <= 1;
-         }),
+        {"aggregates",
+         matrix_where<double>(90, 90, Values::reals, 8, [](index_t i, index_t j) { return std::abs(i - j) % 9 <= 1; }),
          matrix_where<double>(90, 23, Values::reals, 9, [](index_t i, index_t j) { return j == i / 4; })});
     pairs.push_back({"as many nonzeros as rows", pairs.back().a,
                      matrix_where<double>(90, 23, Values::reals, 9, [](index_t i, index_t j) {
@@ -222,25 +221,23 @@ TEST_P(SpgemmRefill, RunsIntoArraysOfTheCallers)
     Csr<double> product = plan.run();
     EXPECT_THROW(plan.run(nullptr, product.value.data()), ValueError);
     EXPECT_THROW(plan.run(product.col.data(), nullptr), ValueError);
-    EXPECT_NO_THROW(Plan<double>::make(c, none.view(), none.view(), {.refill = NumericReuse::keep_places})
-                        .run(nullptr, nullptr));
+    EXPECT_NO_THROW(
+        Plan<double>::make(c, none.view(), none.view(), {.refill = NumericReuse::keep_places}).run(nullptr, nullptr));
 }
 
 // Rows whose pattern follows from the row before have its places, whatever is between the ranges of such rows.
 TEST(SpgemmRefills, RowsThatFollowFromEachOtherSharePlaces)
 {
     const auto c = Context::cpu(2);
-    const auto band = matrix_where<double>(300, 300, Values::reals, 4, [](index_t i, index_t j) {
-        return std::abs(i - j) <= 2 && i % 50 != 7;
-    });
+    const auto band = matrix_where<double>(300, 300, Values::reals, 4,
+                                           [](index_t i, index_t j) { return std::abs(i - j) <= 2 && i % 50 != 7; });
     const auto nodes = repeated(matrix_where<double>(30, 30, Values::reals, 5,
                                                      [](index_t i, index_t j) { return (i * 7 + j * 3) % 11 < 2; }),
                                 3, Values::reals);
     for (const auto* a : {&band, &nodes}) {
         const Pair<double> pair{"", *a, *a};
         check_refills(c, pair, {.refill = NumericReuse::keep_places});
-        const auto plan =
-            Plan<double>::make(c, a->view(), a->view(), {.refill = NumericReuse::keep_places});
+        const auto plan = Plan<double>::make(c, a->view(), a->view(), {.refill = NumericReuse::keep_places});
         EXPECT_LT(plan.memory().refill, static_cast<std::size_t>(plan.products()) + 301 * sizeof(offset_t));
     }
 }
@@ -252,8 +249,8 @@ TEST(SpgemmRefills, PlacesInAnotherCsColumnsDoNoHarm)
     const auto c = Context::cpu(1);
     constexpr index_t width = 60;
     const auto a = csr_of<double>(2, 2, {{0, 0, 1.0}, {0, 1, 1.0}, {1, 1, 2.0}});
-    const auto b = matrix_where<double>(2, width, Values::reals, 6,
-                                        [](index_t i, index_t j) { return i == 0 || j == width - 1; });
+    const auto b =
+        matrix_where<double>(2, width, Values::reals, 6, [](index_t i, index_t j) { return i == 0 || j == width - 1; });
     for (const index_t foreign : {0, -1, 1 << 30}) {
         const auto plan = Plan<double>::make(c, a.view(), b.view(), {.refill = NumericReuse::keep_places});
         ASSERT_EQ(plan.nonzeros(), width + 1);
@@ -275,8 +272,7 @@ TEST(SpgemmRefills, TheFastestKeepsNothingWhereThereIsNoRoom)
     const std::size_t budget = need.plan + need.result + need.workspace + 100;
     EXPECT_THROW(Plan<double>::make(c, a.view(), a.view(), {.budget = budget, .refill = NumericReuse::keep_places}),
                  OutOfMemory);
-    const auto plan =
-        Plan<double>::make(c, a.view(), a.view(), {.budget = budget, .refill = NumericReuse::fastest});
+    const auto plan = Plan<double>::make(c, a.view(), a.view(), {.budget = budget, .refill = NumericReuse::fastest});
     EXPECT_EQ(plan.memory().refill, 0u);
     EXPECT_NE(plan.describe().find("by the columns of C"), std::string::npos);
 }

@@ -32,10 +32,9 @@ NumericReuse decide_refill(NumericReuse wish, const CsrView<V>& a, const CsrView
                           " nonzeros cannot be listed, eight bytes each");
         },
         "NumericReuse::fastest takes another way");
-    return wish == NumericReuse::fastest
-               ? choose_reuse({a.rows, a.cols, b.cols, a.nonzeros, b.nonzeros}, work.products - work.following,
-                              nonzeros, backend)
-               : wish;
+    return wish == NumericReuse::fastest ? choose_reuse({a.rows, a.cols, b.cols, a.nonzeros, b.nonzeros},
+                                                        work.products - work.following, nonzeros, backend)
+                                         : wish;
 }
 
 template <class Queue, class V>

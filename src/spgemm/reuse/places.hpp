@@ -20,7 +20,8 @@ namespace tulle::inline TULLE_ABI::spgemm {
 inline constexpr offset_t narrow_limit = 65536;
 
 struct Places {
-    Buffer<offset_t> begin;      // (rows + 1) the places of row i are within begin[i] … begin[i + 1], CPU: from begin[i], of:
+    Buffer<offset_t>
+        begin;  // (rows + 1) the places of row i are within begin[i] … begin[i + 1], CPU: from begin[i], of:
     Buffer<std::uint16_t> half;  // halves of 32 bits
     bool single = false;         // CPU: each row of B has one nonzero
     bool has_runs = false;       // CPU: rows of B equal the ones before

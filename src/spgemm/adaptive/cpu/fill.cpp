@@ -55,7 +55,7 @@ void fill_row(const CsrView<V>& a, const CsrView<V>& b, const Pattern&, index_t 
 
 template <class V>
 void add_at_columns(const CsrView<V>& a, const CsrView<V>& b, const unsigned char* relations_b, index_t row,
-             DenseAccumulator<V>& sums)
+                    DenseAccumulator<V>& sums)
 {
     add_all(
         a, b, relations_b, row, [&](index_t j, offset_t) { return b.col + b.row_begin[j]; }, sums.value);

@@ -108,7 +108,8 @@ void place_products(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b,
     }
     places.single = b.nonzeros == b.rows;
     for (index_t j = 0; places.single && j < b.rows; ++j) places.single = b.row_begin[j] == j;
-    places.has_runs = !work.runs_b.empty() && std::count(work.runs_b.data(), work.runs_b.data() + b.rows, equal_pattern);
+    places.has_runs =
+        !work.runs_b.empty() && std::count(work.runs_b.data(), work.runs_b.data() + b.rows, equal_pattern);
     places.known = true;
 }
 
