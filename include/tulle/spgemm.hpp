@@ -112,7 +112,8 @@ enum class NumericReuse {
     /// The first run() lists the products of every entry of C, eight bytes each. A has fewer than 2^31 nonzeros, B at
     /// most 2^32.
     keep_products,
-    /// keep_products where products are few compared with the entries of C, else find_places: see choose_reuse().
+    /// What is kept is decided when C is counted: on a GPU keep_products, on a CPU keep_places, where products are few
+    /// compared with the entries of C and memory allows it, else find_places: see choose_reuse().
     fastest,
 };
 
@@ -161,8 +162,9 @@ constexpr bool can_list(offset_t nonzeros_a, offset_t nonzeros_b)
     return nonzeros_a < offset_t{1} << 31 && nonzeros_b <= offset_t{1} << 32;
 }
 
-/// What NumericReuse::fastest means for a C with so many products and nonzeros. Pure.
-TULLE_API NumericReuse choose_reuse(const Features& features, offset_t products, offset_t nonzeros);
+/// What NumericReuse::fastest means for a C with so many nonzeros, and products of which something would be kept: on a
+/// CPU, rows whose pattern follows from the row before share it. Pure.
+TULLE_API NumericReuse choose_reuse(const Features& features, offset_t products, offset_t nonzeros, Backend backend);
 
 /// Name of a kind of reuse.
 TULLE_API std::string to_text(NumericReuse refill);
@@ -229,6 +231,11 @@ public:
     /// Computes the values of a C that run() gave again, in place; its columns are not checked. On a GPU as run().
     /// @throws PlanMismatch if C has another size.
     void run(Csr<V>& c) const;
+    /// The same for a C in arrays of the caller's: its values alone.
+    /// @param col the nonzeros() columns of C, as run() gives them, in the memory of the context; not checked.
+    /// @param value where its values go, in the memory of the context.
+    /// @throws ValueError if C has nonzeros and an array is missing.
+    void run(const index_t* col, V* value) const;
 
     /// New values, perhaps at other addresses, for the same patterns; no new analysis. The patterns are not compared.
     /// @param a the matrix A with the new values; kept as a view.

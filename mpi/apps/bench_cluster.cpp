@@ -1,20 +1,23 @@
 // tulle: sparse linear algebra on CPUs and GPUs
 // SPDX-License-Identifier: BSD-3-Clause
 // tulle::mpi and PETSc in one job, on the same rows, by turns: SpMV, SpMM with 32 columns, SpGEMM (A A), its values
-// again, dot products; for stencils CG with multigrid (GAMG), setup and solve. Shortest CPU times of the slowest rank
-// in milliseconds (other programs may use the machine); speedup is PETSc's time over tulle's. MPI waits actively, so
-// that waiting counts.
+// again, dot products, memory of SpGEMM; for stencils CG with multigrid (GAMG), setup and solve. Shortest CPU times of
+// the slowest rank in milliseconds (other programs may use the machine); speedup is PETSc's time over tulle's. MPI
+// waits actively, so that waiting counts.
 //
 //     mpirun -n 2 tulle-bench-cluster MATRIX …       generators such as stencil7:60; also as tulle bench cluster
 //
 // With PETSC_OPTIONS="-dll_append libtulle_petsc.so -mat_type aijtulle" and one rank: MatMult of the plugin against a
 // plan such as it makes; what is above 1 is the plugin's own.
+#include <malloc.h>
 #include <petscksp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -65,6 +68,40 @@ void compare(const mpi::Cluster& cluster, Speedups& s, const Ours& ours, const T
     if (cluster.rank() == 0)
         std::printf("  %-12s tulle %10.3f ms   PETSc %10.3f ms   speedup %.2f\n", s.what, best[0] * 1e3, best[1] * 1e3,
                     best[1] / best[0]);
+}
+
+// A line "NAME: 123 kB" of /proc/self/status, in bytes.
+double status_of(const std::string& name)
+{
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with(name + ":")) return 1024 * std::strtod(line.c_str() + name.size() + 1, nullptr);
+    return 0;
+}
+
+// Bytes that f() takes at its peak beyond what the process held before; the rank that takes most. 0: the system does
+// not tell.
+template <class F>
+double peak_of(const F& f)
+{
+    malloc_trim(0);
+    std::ofstream("/proc/self/clear_refs") << "5";  // VmHWM begins anew
+    const double before = status_of("VmRSS");
+    f();
+    double mine = status_of("VmHWM") - before, most = 0;
+    MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return most;
+}
+
+template <class Ours, class Theirs>
+void compare_memory(const mpi::Cluster& cluster, Speedups& s, const Ours& ours, const Theirs& theirs)
+{
+    const double bytes = peak_of(ours), of_petsc = peak_of(theirs);
+    if (bytes <= 0 || of_petsc <= 0) return;
+    s.all.push_back(of_petsc / bytes);
+    if (cluster.rank() == 0)
+        std::printf("  %-12s tulle %10.2f MB   PETSc %10.2f MB   ratio %.2f\n", s.what, bytes / 1e6, of_petsc / 1e6,
+                    of_petsc / bytes);
 }
 
 // The same rows as a PETSc matrix.
@@ -143,15 +180,16 @@ void bench_spmm(const mpi::DistCsr<double>& a, Mat m, Speedups& spmm)
     check(MatDestroy(&pc));
 }
 
-void bench_spgemm(const mpi::DistCsr<double>& a, Mat m, Speedups& first, Speedups& again)
+void bench_spgemm(const mpi::DistCsr<double>& a, Mat m, Speedups& first, Speedups& again, Speedups& memory)
 {
-    compare(
-        a.cluster(), first, [&] { mpi::SpgemmPlan<double>::make(a, a).run(); },
-        [&] {
-            Mat c = nullptr;
-            check(MatMatMult(m, m, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &c));
-            check(MatDestroy(&c));
-        });
+    const auto ours = [&] { mpi::SpgemmPlan<double>::make(a, a).run(); };
+    const auto theirs = [&] {
+        Mat c = nullptr;
+        check(MatMatMult(m, m, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &c));
+        check(MatDestroy(&c));
+    };
+    compare_memory(a.cluster(), memory, ours, theirs);
+    compare(a.cluster(), first, ours, theirs);
     auto plan = mpi::SpgemmPlan<double>::make(a, a);
     mpi::DistCsr<double> c = plan.run();
     Mat pc = nullptr;
@@ -231,7 +269,8 @@ void bench_plugin(const mpi::DistCsr<double>& a, Mat m, Speedups& plugin)
 
 void bench(const mpi::Cluster& cluster, const std::vector<std::string>& matrices)
 {
-    std::vector<Speedups> s{{"SpMV"}, {"dot"}, {"SpMM 32"}, {"SpGEMM"}, {"values again"}, {"CG with AMG"}, {"plugin"}};
+    std::vector<Speedups> s{{"SpMV"},         {"dot"},         {"SpMM 32"}, {"SpGEMM"},
+                            {"values again"}, {"CG with AMG"}, {"plugin"},  {"memory"}};
     for (const std::string& name : matrices) {
         const auto a = mpi::DistCsr<double>::generate(cluster, name);
         Mat m = to_petsc(a);
@@ -241,7 +280,7 @@ void bench(const mpi::Cluster& cluster, const std::vector<std::string>& matrices
         } else {
             bench_vectors(a, m, s[0], s[1]);
             bench_spmm(a, m, s[2]);
-            bench_spgemm(a, m, s[3], s[4]);
+            bench_spgemm(a, m, s[3], s[4], s[7]);
             if (name.starts_with("stencil")) bench_multigrid(a, m, s[5]);
         }
         check(MatDestroy(&m));

@@ -20,8 +20,12 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
+#include <map>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "tests/mpi/amg_checks.hpp"
 #include "tests/mpi/fault_checks.hpp"
@@ -60,6 +64,25 @@ bool strikes(const std::string& kind)
     return rank == fault.rank && ++calls == fault.call;
 }
 
+// Messages as src/mpi/exchange.hpp marks them.
+enum Tag { tag_halo = 3, tag_columns = 4, tag_values = 5, tag_trial = 8 };
+
+// What MPI was asked to send: by request, and all that was started, by tag.
+struct Prepared {
+    int tag = 0, bytes = 0;
+};
+std::map<MPI_Request, Prepared> prepared;
+std::map<int, tulle::mpi::Traffic> started;
+
+void count_start(MPI_Request request)
+{
+    const auto found = prepared.find(request);
+    if (found == prepared.end()) return;
+    auto& all = started[found->second.tag];
+    ++all.messages;
+    all.bytes += static_cast<std::uint64_t>(found->second.bytes);
+}
+
 bool is_self_test = false;
 
 // Messages of the self-test, or of the trial between ranks after it, are changed.
@@ -85,7 +108,9 @@ extern "C" int MPI_Start(MPI_Request* request)
     if (is_self_test && spoils("crash")) std::raise(SIGSEGV);
     if (is_self_test && spoils("hang")) std::this_thread::sleep_for(std::chrono::hours(1));
     const int code = suffer("");
-    return code == MPI_SUCCESS ? PMPI_Start(request) : code;
+    if (code != MPI_SUCCESS) return code;
+    count_start(*request);
+    return PMPI_Start(request);
 }
 
 // tulle itself reduces by messages.
@@ -98,13 +123,65 @@ extern "C" int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype
 extern "C" int MPI_Send_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                              MPI_Request* request)
 {
-    constexpr int tag_trial = 8;
     if (tag == tag_trial && spoils(is_self_test ? "wrong" : "wrong-rank"))
         data = std::calloc(1, static_cast<std::size_t>(count));
-    return PMPI_Send_init(data, strikes("truncate") ? count / 2 : count, type, to, tag, comm, request);
+    if (strikes("truncate")) count /= 2;
+    const int code = PMPI_Send_init(data, count, type, to, tag, comm, request);
+    if (code == MPI_SUCCESS) prepared[*request] = {tag, count};  // tulle's messages are bytes
+    return code;
+}
+
+extern "C" int MPI_Request_free(MPI_Request* request)
+{
+    prepared.erase(*request);  // its number is given to another one
+    return PMPI_Request_free(request);
 }
 
 namespace {
+
+tulle::mpi::Traffic started_with(std::initializer_list<Tag> tags)
+{
+    tulle::mpi::Traffic all;
+    for (const Tag tag : tags) {
+        all.messages += started[tag].messages;
+        all.bytes += started[tag].bytes;
+    }
+    return all;
+}
+
+// MPI is given the messages and bytes that the plan tells beforehand.
+template <class Plan, class Run>
+void check_as_told(const Plan& plan, std::initializer_list<Tag> tags, const std::string& what, const Run& run)
+{
+    const tulle::mpi::Traffic told = plan.sent_per_run(), before = started_with(tags);
+    run();
+    const tulle::mpi::Traffic after = started_with(tags);
+    tulle::testing::expect(after.bytes - before.bytes == told.bytes &&
+                               after.messages - before.messages == told.messages,
+                           what + ": MPI has sent other bytes than were planned");
+}
+
+void check_bytes(const tulle::mpi::Cluster& cluster, const char* sentence)
+{
+    const auto a = tulle::mpi::DistCsr<double>::generate(cluster, sentence);
+    tulle::mpi::DistVector<double> x(cluster, a.col_cuts()), y(cluster, a.row_cuts());
+    for (const tulle::Op op : {tulle::Op::none, tulle::Op::transpose}) {
+        auto spmv = tulle::mpi::SpmvPlan<double>::make(a, {.op = op});
+        check_as_told(spmv, {tag_halo}, "SpMV", [&] { spmv.run(x.local(), y.local()); });
+    }
+    constexpr int columns = 5;
+    auto spmm = tulle::mpi::SpmmPlan<double>::make(a, columns);
+    std::vector<double> b(x.local().size() * columns), c(y.local().size() * columns);
+    check_as_told(spmm, {tag_halo}, "SpMM", [&] { spmm.run(b, c); });
+    for (const std::size_t budget : {tulle::Memory::unlimited, std::size_t{3000}}) {
+        auto spgemm = tulle::mpi::SpgemmPlan<double>::make(a, a, {.budget = budget});
+        std::optional<tulle::mpi::DistCsr<double>> product;
+        check_as_told(spgemm, {tag_columns, tag_values}, "SpGEMM", [&] { product = spgemm.run(); });
+        check_as_told(spgemm, {tag_columns, tag_values}, "SpGEMM again", [&] { spgemm.run(*product); });
+    }
+    const auto halo = static_cast<tulle::mpi::global_t>(started_with({tag_halo}).bytes);
+    tulle::testing::expect(cluster.ranks() == 1 || cluster.sum(halo) > 0, "no message was counted");
+}
 
 // Parts by PT-SCOTCH, where it was found.
 void check_ptscotch([[maybe_unused]] const tulle::mpi::Cluster& cluster)
@@ -118,6 +195,7 @@ void check_ptscotch([[maybe_unused]] const tulle::mpi::Cluster& cluster)
 
 void run_checks(const tulle::mpi::Cluster& cluster)
 {
+    for (const char* sentence : {"stencil5:12", "uniform:60,60,4", "stencil5:1"}) check_bytes(cluster, sentence);
     tulle::testing::check_agreement(cluster);
     tulle::testing::check_wide(cluster);
     tulle::testing::check_files(cluster);

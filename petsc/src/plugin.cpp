@@ -31,11 +31,12 @@ PetscErrorCode print_counts()
     PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
     PetscCall(PetscSynchronizedPrintf(PETSC_COMM_WORLD,
                                       "tulle: rank %d plans %lld updates %lld mult %lld transpose %lld dense %lld "
-                                      "symbolic %lld numeric %lld solve %lld\n",
+                                      "symbolic %lld numeric %lld sums %lld solve %lld\n",
                                       rank, static_cast<long long>(n.plans), static_cast<long long>(n.value_updates),
                                       static_cast<long long>(n.mult), static_cast<long long>(n.mult_transpose),
                                       static_cast<long long>(n.dense), static_cast<long long>(n.symbolic),
-                                      static_cast<long long>(n.numeric), static_cast<long long>(n.solves)));
+                                      static_cast<long long>(n.numeric), static_cast<long long>(n.sums),
+                                      static_cast<long long>(n.solves)));
     PetscCall(PetscSynchronizedFlush(PETSC_COMM_WORLD, PETSC_STDOUT));
     PetscFunctionReturn(0);
 }

@@ -29,7 +29,7 @@ inline constexpr const char* solver_type = "tulle";
 struct Counts {
     PetscInt64 plans = 0, value_updates = 0;
     PetscInt64 mult = 0, mult_transpose = 0, dense = 0;
-    PetscInt64 symbolic = 0, numeric = 0;
+    PetscInt64 symbolic = 0, numeric = 0, sums = 0;
     PetscInt64 solves = 0;
 };
 Counts& counts();

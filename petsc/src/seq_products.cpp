@@ -21,7 +21,6 @@ using SpgemmPlan = tulle::spgemm::Plan<double>;
 struct SeqProduct {
     std::optional<SpgemmPlan> first, second;  // from the first numeric phase with other values on
     Csr<double> middle;                       // A P
-    std::optional<Csr<double>> again;         // C once more
     ValueStamp a, b;                          // the values that the symbolic phase saw
     bool fresh = true;                        // no numeric phase yet: C has the products of those values
 };
@@ -46,9 +45,12 @@ Csr<double> multiply_first(MatProductType type, const Seen& a, const Seen& b)
 SpgemmPlan make_plan(const tulle::AnyCsr<double>& a, const tulle::AnyCsr<double>& b, Op op_a, Op op_b)
 {
     ++counts().plans;
-    return SpgemmPlan::make(context(), a, b, {.op_a = op_a, .op_b = op_b, .checked = false});
+    return SpgemmPlan::make(
+        context(), a, b,
+        {.op_a = op_a, .op_b = op_b, .checked = false, .refill = tulle::spgemm::NumericReuse::fastest});
 }
 
+// Plans, and A P of these values.
 void make_plans(SeqProduct& product, MatProductType type, const Seen& a, const Seen& b)
 {
     product.first.emplace(make_plan(a.view, b.view, op_of_a(type), op_of_b(type)));
@@ -57,24 +59,23 @@ void make_plans(SeqProduct& product, MatProductType type, const Seen& a, const S
     product.second.emplace(make_plan(b.view, product.middle.view(), Op::transpose, Op::none));
 }
 
-void multiply_again(SeqProduct& product, MatProductType type, const Seen& a, const Seen& b)
+// The same for plans that are there.
+void update_plans(SeqProduct& product, const Seen& a, const Seen& b)
 {
-    if (!product.first) make_plans(product, type, a, b);
-    else product.first->update_values(a.view, b.view);
-    product.first->run(type == MATPRODUCT_PtAP ? product.middle : *product.again);
-    if (type != MATPRODUCT_PtAP) return;
+    product.first->update_values(a.view, b.view);
+    if (!product.second) return;
+    product.first->run(product.middle);
     product.second->update_values(b.view, product.middle.view());
-    product.second->run(*product.again);
 }
 
-// The pattern that PETSc's C has, with room for values.
-Csr<double> pattern_of(const Seen& c)
+// The values of C, whose columns PETSc has.
+void multiply_again(SeqProduct& product, MatProductType type, const Seen& a, const Seen& b, const Seen& c, double* to)
 {
-    const auto q = context().host();
-    Csr<double> copy = Csr<double>::make(q, c.view.rows, c.view.cols, c.view.nonzeros);
-    std::copy_n(c.view.row_begin, c.view.rows + 1, copy.row_begin.data());
-    std::copy_n(c.view.col, c.view.nonzeros, copy.col.data());
-    return copy;
+    if (product.first) update_plans(product, a, b);
+    else make_plans(product, type, a, b);
+    const SpgemmPlan& last = product.second ? *product.second : *product.first;
+    tulle::require<tulle::ShapeError>(last.nonzeros() == c.view.nonzeros, "C is not the product any more");
+    last.run(c.view.col, to);
 }
 
 PetscErrorCode numeric(Mat c)
@@ -83,20 +84,14 @@ PetscErrorCode numeric(Mat c)
     PetscScalar* value = nullptr;
     PetscFunctionBegin;
     PetscCall(guarded([&]() -> PetscErrorCode {
-        Seen a, b;
+        Seen a, b, now;
         PetscCall(see(c->product->A, a));
         PetscCall(see(c->product->B, b));
         if (std::exchange(product.fresh, false) && a.values == product.a && b.values == product.b) return 0;
-        if (!product.again) {
-            Seen now;
-            PetscCall(see(c, now));
-            product.again = pattern_of(now);
-        }
-        multiply_again(product, c->product->type, a, b);
-        ++counts().numeric;
+        PetscCall(see(c, now));
         PetscCall(MatSeqAIJGetArrayWrite(c, &value));
-        PetscCall(
-            PetscArraycpy(value, product.again->value.data(), static_cast<std::size_t>(product.again->nonzeros())));
+        multiply_again(product, c->product->type, a, b, now, value);
+        ++counts().numeric;
         PetscCall(MatSeqAIJRestoreArrayWrite(c, &value));
         return 0;
     }));

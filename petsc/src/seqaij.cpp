@@ -19,12 +19,37 @@ struct Base {
     decltype(_MatOps::multtranspose) mult_transpose = nullptr;
     decltype(_MatOps::multtransposeadd) mult_transpose_add = nullptr;
     decltype(_MatOps::productsetfromoptions) product = nullptr;
+    decltype(_MatOps::axpy) axpy = nullptr;
 } base;
 
 bool is_ours(Mat a)
 {
     PetscBool same = PETSC_FALSE;
     return PetscObjectTypeCompare(reinterpret_cast<PetscObject>(a), seq_type, &same) == 0 && same && a->spptr;
+}
+
+// What there is, without a look at the rows.
+PetscErrorCode look(Mat a, Seen& seen)
+{
+    const PetscInt *row_begin = nullptr, *col = nullptr;
+    PetscScalar* value = nullptr;
+    PetscMemType where;
+    PetscFunctionBegin;
+    PetscCall(MatSeqAIJGetCSRAndMemType(a, &row_begin, &col, &value, &where));
+    PetscCall(MatGetNonzeroState(a, &seen.pattern.nonzeros));
+    PetscCall(PetscObjectGetId(reinterpret_cast<PetscObject>(a), &seen.pattern.matrix));
+    PetscCall(PetscObjectStateGet(reinterpret_cast<PetscObject>(a), &seen.values.state));
+    seen.pattern.row_begin = row_begin;
+    seen.pattern.col = col;
+    seen.values.value = value;
+    seen.values.assemblies = a->num_ass;
+    seen.view = {.rows = a->rmap->n,
+                 .cols = a->cmap->n,
+                 .nonzeros = row_begin ? row_begin[a->rmap->n] : 0,
+                 .row_begin = row_begin,
+                 .col = col,
+                 .value = value};
+    PetscFunctionReturn(0);
 }
 
 void look_at_rows(const tulle::Csr32View<double>& a, bool& sorted, bool& unique)
@@ -85,6 +110,52 @@ PetscErrorCode mult_add(Mat a, Vec x, Vec y, Vec z) { return multiply_add(a, x, 
 PetscErrorCode mult_transpose(Mat a, Vec x, Vec y) { return multiply(a, x, y, 0.0, Op::transpose); }
 PetscErrorCode mult_transpose_add(Mat a, Vec x, Vec y, Vec z) { return multiply_add(a, x, y, z, Op::transpose); }
 
+using View = tulle::Csr32View<double>;
+
+bool has_order(const View& a) { return a.sorted && a.unique; }
+
+// visit(entry of x, entry of y with its column) for all entries of x; false where y has no such entry. Columns ascend.
+template <class Visit>
+bool for_matches(const View& x, const View& y, Visit&& visit)
+{
+    for (PetscInt i = 0; i < x.rows; ++i) {
+        PetscInt l = y.row_begin[i];
+        const PetscInt end = y.row_begin[i + 1];
+        for (PetscInt k = x.row_begin[i]; k < x.row_begin[i + 1]; ++k, ++l) {
+            while (l < end && y.col[l] < x.col[k]) ++l;
+            if (l == end || y.col[l] != x.col[k]) return false;
+            visit(k, l);
+        }
+    }
+    return true;
+}
+
+// Y += factor X where Y has all entries of X, whatever the caller says: multigrid smooths its prolongators so, and
+// makes its graphs symmetric. SeqAIJ looks for the place of every entry by itself.
+PetscErrorCode axpy(Mat to, PetscScalar factor, Mat from, MatStructure structure)
+{
+    Seen x, y;
+    PetscScalar* value = nullptr;
+    PetscFunctionBegin;
+    PetscCall(guarded([&]() -> PetscErrorCode {
+        PetscCall(see(from, x));
+        PetscCall(see(to, y));
+        return 0;
+    }));
+    const bool merges = structure != SAME_NONZERO_PATTERN && has_order(x.view) && has_order(y.view) &&
+                        for_matches(x.view, y.view, [](PetscInt, PetscInt) {});
+    if (!merges) {
+        PetscCall((*base.axpy)(to, factor, from, structure));
+        PetscFunctionReturn(0);
+    }
+    PetscCall(MatSeqAIJGetArray(to, &value));
+    for_matches(x.view, y.view, [&](PetscInt k, PetscInt l) { value[l] += factor * x.view.value[k]; });
+    PetscCall(MatSeqAIJRestoreArray(to, &value));
+    PetscCall(PetscLogFlops(2.0 * static_cast<double>(x.view.nonzeros)));
+    ++counts().sums;
+    PetscFunctionReturn(0);
+}
+
 PetscErrorCode set_product(Mat c);
 
 void replace_operations(Mat a)
@@ -94,6 +165,7 @@ void replace_operations(Mat a)
     a->ops->multtranspose = mult_transpose;
     a->ops->multtransposeadd = mult_transpose_add;
     a->ops->productsetfromoptions = set_product;
+    a->ops->axpy = axpy;
 }
 
 // SeqAIJ sets pointers to other kernels here (inodes).
@@ -140,6 +212,7 @@ PetscErrorCode convert_to_seqaij(Mat a, MatType, MatReuse reuse, Mat* to)
     b->ops->multtranspose = base.mult_transpose;
     b->ops->multtransposeadd = base.mult_transpose_add;
     b->ops->productsetfromoptions = base.product;
+    b->ops->axpy = base.axpy;
     PetscCall(PetscObjectChangeTypeName(reinterpret_cast<PetscObject>(b), MATSEQAIJ));
     PetscFunctionReturn(0);
 }
@@ -164,7 +237,8 @@ void remember_base(Mat a)
             a->ops->multadd,
             a->ops->multtranspose,
             a->ops->multtransposeadd,
-            a->ops->productsetfromoptions};
+            a->ops->productsetfromoptions,
+            a->ops->axpy};
 }
 
 PetscErrorCode create(Mat a)
@@ -181,24 +255,8 @@ SeqState& seq_state(Mat a) { return *static_cast<SeqState*>(a->spptr); }
 
 PetscErrorCode see(Mat a, Seen& seen)
 {
-    const PetscInt *row_begin = nullptr, *col = nullptr;
-    PetscScalar* value = nullptr;
-    PetscMemType where;
     PetscFunctionBegin;
-    PetscCall(MatSeqAIJGetCSRAndMemType(a, &row_begin, &col, &value, &where));
-    PetscCall(MatGetNonzeroState(a, &seen.pattern.nonzeros));
-    PetscCall(PetscObjectGetId(reinterpret_cast<PetscObject>(a), &seen.pattern.matrix));
-    PetscCall(PetscObjectStateGet(reinterpret_cast<PetscObject>(a), &seen.values.state));
-    seen.pattern.row_begin = row_begin;
-    seen.pattern.col = col;
-    seen.values.value = value;
-    seen.values.assemblies = a->num_ass;
-    seen.view = {.rows = a->rmap->n,
-                 .cols = a->cmap->n,
-                 .nonzeros = row_begin ? row_begin[a->rmap->n] : 0,
-                 .row_begin = row_begin,
-                 .col = col,
-                 .value = value};
+    PetscCall(look(a, seen));
     if (!is_ours(a)) {
         look_at_rows(seen.view, seen.view.sorted, seen.view.unique);
         PetscFunctionReturn(0);
@@ -234,6 +292,12 @@ PetscErrorCode fill_seqaij(Mat to, const tulle::Csr<double>& c)
     PetscCall(MatSeqAIJRestoreArrayWrite(to, &value));
     PetscCall(MatAssemblyBegin(to, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(to, MAT_FINAL_ASSEMBLY));
+    Seen filled;
+    PetscCall(look(to, filled));
+    SeqState& state = seq_state(to);
+    state.known = filled.pattern;
+    state.sorted = c.sorted;
+    state.unique = c.unique;
     PetscFunctionReturn(0);
 }
 

@@ -103,6 +103,42 @@ static PetscErrorCode compare_vectors(Mat A, Mat B)
   PetscFunctionReturn(0);
 }
 
+/* A + s B where A has all entries of B, where it has not, and where they are the same. */
+static PetscErrorCode compare_sums(PetscInt n)
+{
+  const PetscInt per_row[] = {9, 5};
+  Mat ours[2], theirs[2];
+  PetscInt k;
+
+  PetscFunctionBeginUser;
+  for (k = 0; k < 2; k++) {
+    PetscCall(make(NULL, n, n, per_row[k], &ours[k]));
+    PetscCall(make(MATAIJ, n, n, per_row[k], &theirs[k]));
+  }
+  for (k = 0; k < 2; k++) {
+    PetscCall(MatAXPY(ours[0], -0.375, ours[1], SUBSET_NONZERO_PATTERN));
+    PetscCall(MatAXPY(theirs[0], -0.375, theirs[1], SUBSET_NONZERO_PATTERN));
+    PetscCall(expect_near(ours[0], theirs[0], "MatAXPY, a part of the pattern"));
+    PetscCall(MatAYPX(ours[0], 0.5, ours[1], SUBSET_NONZERO_PATTERN));
+    PetscCall(MatAYPX(theirs[0], 0.5, theirs[1], SUBSET_NONZERO_PATTERN));
+    PetscCall(expect_near(ours[0], theirs[0], "MatAYPX, a part of the pattern"));
+  }
+  PetscCall(MatAXPY(ours[0], 2.0, ours[0], SUBSET_NONZERO_PATTERN));
+  PetscCall(MatAXPY(theirs[0], 2.0, theirs[0], SUBSET_NONZERO_PATTERN));
+  PetscCall(expect_near(ours[0], theirs[0], "MatAXPY, the same matrix"));
+  PetscCall(MatAXPY(ours[1], 3.0, ours[0], DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatAXPY(theirs[1], 3.0, theirs[0], DIFFERENT_NONZERO_PATTERN));
+  PetscCall(expect_near(ours[1], theirs[1], "MatAXPY, more than the pattern"));
+  PetscCall(MatAXPY(ours[1], -1.0, ours[0], UNKNOWN_NONZERO_PATTERN));
+  PetscCall(MatAXPY(theirs[1], -1.0, theirs[0], UNKNOWN_NONZERO_PATTERN));
+  PetscCall(expect_near(ours[1], theirs[1], "MatAXPY, the same pattern"));
+  for (k = 0; k < 2; k++) {
+    PetscCall(MatDestroy(&ours[k]));
+    PetscCall(MatDestroy(&theirs[k]));
+  }
+  PetscFunctionReturn(0);
+}
+
 typedef struct {
   Mat ab, atb, ptap, dense, dense_t; /* ours */
 } Products;
@@ -172,6 +208,7 @@ int main(int argc, char **argv)
     PetscCall(k ? MatScale(B, 1.5) : fill(B, n, n, 5, 2.0));
     if (k) PetscCall(MatDiagonalScale(P, NULL, NULL));
   }
+  PetscCall(compare_sums(n));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &copy));
   PetscCall(compare_vectors(copy, B));
   PetscCall(MatZeroEntries(A));

@@ -19,7 +19,7 @@ def near(a, b):
 
 
 def same(a, b):
-    return NUMBER.sub("#", a) == NUMBER.sub("#", b) and all(near(x, y) for x, y in zip(NUMBER.findall(a), NUMBER.findall(b)))
+    return NUMBER.sub("#", a).split() == NUMBER.sub("#", b).split() and all(near(x, y) for x, y in zip(NUMBER.findall(a), NUMBER.findall(b)))
 
 
 def main():

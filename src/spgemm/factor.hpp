@@ -66,12 +66,13 @@ struct Factor {
     std::size_t bytes() const { return copy.bytes() + source.bytes(); }
 };
 
+// `renewable`: new values may come, see renew().
 template <class V>
-Factor<V> arrange(const Context& ctx, const CsrView<V>& given, Op op, bool sorted_and_unique)
+Factor<V> arrange(const Context& ctx, const CsrView<V>& given, Op op, bool sorted_and_unique, bool renewable = true)
 {
     Factor<V> f{.given = given, .copy = {}, .source = {}};
     if (op == Op::transpose) {
-        f.copy = tulle::transpose(ctx, given, &f.source);
+        f.copy = tulle::transpose(ctx, given, renewable ? &f.source : nullptr);
         f.copied = true;
     }
     if (!sorted_and_unique || (f.view().sorted && f.view().unique)) return f;

@@ -24,6 +24,10 @@ constexpr std::array refill_names{"find_places", "keep_places", "keep_products",
 // product, where looking them up takes 10 on cop20k_A with 4 and 3 to 4 on matrices with 7 and more).
 constexpr offset_t listed_products = 5;
 
+// On a CPU places are kept up to so many products an entry of C, in the mean, rows that share places counted once: two
+// bytes each, so one and a half times what columns and values of C take in double (reasoned).
+constexpr offset_t placed_products = 9;
+
 // On a CPU an array as long as a row of C is hard to beat while it stays in the caches: 12 bytes a column (reasoned).
 constexpr index_t columns_in_cache = 1 << 18;
 
@@ -193,8 +197,10 @@ void check_reuse(NumericReuse refill, const Policy& policy, Backend backend)
         "let the plan choose, or leave the refill at NumericReuse::find_places");
 }
 
-NumericReuse choose_reuse(const Features& features, offset_t products, offset_t nonzeros)
+NumericReuse choose_reuse(const Features& features, offset_t products, offset_t nonzeros, Backend backend)
 {
+    if (backend == Backend::cpu)
+        return products <= placed_products * nonzeros ? NumericReuse::keep_places : NumericReuse::find_places;
     return can_list(features.nonzeros_a, features.nonzeros_b) && products <= listed_products * nonzeros
                ? NumericReuse::keep_products
                : NumericReuse::find_places;

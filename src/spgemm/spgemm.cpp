@@ -98,7 +98,7 @@ void count_on(const Queue& q, State& s)
 
 template <class State, class V>
 std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& any_a, const AnyCsr<V>& any_b,
-                                  const Options& options)
+                                  const Options& options, bool renewable = true)
 {
     Wide<V> given = widen(all, any_a, any_b);
     const CsrView<V> a = given.a, b = given.b;
@@ -117,8 +117,8 @@ std::unique_ptr<State> make_state(const Context& all, const AnyCsr<V>& any_a, co
     if (options.force) check_policy(*options.force, s->limits);
     {
         const trace::Phase phase{"arrange"};
-        s->a = arrange(ctx, a, options.op_a, false);
-        s->b = arrange(ctx, b, options.op_b, true);
+        s->a = arrange(ctx, a, options.op_a, false, renewable);
+        s->b = arrange(ctx, b, options.op_b, true, renewable);
     }
     s->features = {s->rows(), s->a.view().cols, s->cols(), a.nonzeros, b.nonzeros};
     s->work.sorted = s->options.sorted = options.sorted || options.refill != NumericReuse::find_places;
@@ -220,23 +220,30 @@ void fill_rows(State& s, const RowRange<V>& c)
     s.ctx.run([&](const auto& q) { fill(q, s.a.view(), s.b.view(), s.choice.policy, s.work, c); });
 }
 
+// What is kept of the products of a C whose columns are there.
+template <class State, class V>
+void keep_all(State& s, const RowRange<V>& c)
+{
+    if (!s.kept.is_missing()) return;
+    const trace::Phase phase{"keep"};
+    s.ctx.run([&](const auto& q) { keep(q, s.a.view(), s.b.view(), s.work, c, s.kept); });
+}
+
 // All of C, columns and values, and what is kept of its products where that is not known yet.
 template <class State, class V>
 void fill_all(State& s, Csr<V>& c)
 {
     const RowRange<V> all{0, s.rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()};
     fill_rows(s, all);
-    if (!s.kept.is_missing()) return;
-    const trace::Phase phase{"keep"};
-    s.ctx.run([&](const auto& q) { keep(q, s.a.view(), s.b.view(), s.work, all, s.kept); });
+    keep_all(s, all);
 }
 
 // The values of a C whose columns are there.
 template <class State, class V>
-void refill_all(State& s, Csr<V>& c)
+void refill_all(State& s, const RowRange<V>& all)
 {
+    keep_all(s, all);
     const trace::Phase phase{"refill"};
-    const RowRange<V> all{0, s.rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()};
     s.ctx.run([&](const auto& q) { refill_by(q, s.a.view(), s.b.view(), s.choice.policy, s.work, s.kept, all); });
 }
 
@@ -306,8 +313,14 @@ Plan<V> Plan<V>::make(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b
     Plan plan(make_counted_state<State>(ctx, a, b, options));
     State& s = *plan.state_;
     s.nonzeros = group_all(s);
-    s.kept.way = decide_refill(options.refill, s.a.view(), s.b.view(), s.work, s.nonzeros);
-    if (s.kept.way != NumericReuse::find_places) reserve_for_refills(s, plan.memory());
+    s.kept.way = decide_refill(options.refill, s.a.view(), s.b.view(), s.work, s.nonzeros, s.limits.backend);
+    if (s.kept.way == NumericReuse::find_places) return plan;
+    try {
+        reserve_for_refills(s, plan.memory());
+    } catch (const OutOfMemory&) {
+        if (options.refill != NumericReuse::fastest) throw;
+        s.kept = {};
+    }
     return plan;
 }
 
@@ -337,13 +350,22 @@ void Plan<V>::run(Csr<V>& c) const
         return concat("the C to compute again has ", c.row_begin.size(), " offsets and ", c.value.size(), " values");
     });
     if (s.kept.is_missing()) fill_all(s, c);
-    else refill_all(s, c);
+    else refill_all(s, RowRange<V>{0, s.rows(), s.row_begin.data(), 0, c.col.data(), c.value.data()});
+}
+
+template <class V>
+void Plan<V>::run(const index_t* col, V* value) const
+{
+    State& s = *state_;
+    require<ValueError>(s.nonzeros == 0 || (col && value), "an array of the C to compute again is missing");
+    // Its columns are only read.
+    refill_all(s, RowRange<V>{0, s.rows(), s.row_begin.data(), 0, const_cast<index_t*>(col), value});
 }
 
 template <class V>
 Csr<V> Plan<V>::once(const Context& ctx, const AnyCsr<V>& a, const AnyCsr<V>& b, const Options& options)
 {
-    const auto s = make_state<State>(ctx, a, b, options);
+    const auto s = make_state<State>(ctx, a, b, options, false);
     auto in_one_pass = s->ctx.run([&](const auto& q) { return multiply_on(q, *s, static_cast<const V*>(nullptr)); });
     if (in_one_pass) return std::move(*in_one_pass);
     s->ctx.run([&](const auto& q) { count_on(q, *s); });

@@ -69,6 +69,7 @@ struct Pieces {
 struct Workspace {
     offset_t products = 0;           // all multiplications
     offset_t longest = 0;            // the most of one row
+    offset_t following = 0;          // CPU: those of rows whose pattern follows from the row before
     offset_t longest_nonzeros = 0;   // nsparse: the longest row of C among those grouped last
     Buffer<offset_t> sizes;          // nsparse, deltasparse: products of every row
     Buffer<offset_t> order;          // deltasparse: rows, group after group

@@ -183,6 +183,100 @@ TEST_P(SpgemmRefill, AnotherCsColumnsDoNoHarm)
     }
 }
 
+// A C whose arrays are the caller's: what is kept is found in its columns at the first call.
+TEST_P(SpgemmRefill, RunsIntoArraysOfTheCallers)
+{
+    const auto c = ctx();
+    auto pairs = products<double>(Values::reals);
+    pairs.push_back(
+        {"aggregates",
+         matrix_where<double>(90, 90, Values::reals, 8, [](index_t i, index_t j) { return std::abs(i - j) % 9 <= 1; }),
+         matrix_where<double>(90, 23, Values::reals, 9, [](index_t i, index_t j) { return j == i / 4; })});
+    pairs.push_back({"as many nonzeros as rows", pairs.back().a,
+                     matrix_where<double>(90, 23, Values::reals, 9, [](index_t i, index_t j) {
+                         return i % 2 == 0 && (j == i / 4 || j == (i / 4 + 5) % 23);
+                     })});
+    for (const auto& pair : pairs)
+        for (const NumericReuse way : {NumericReuse::find_places, NumericReuse::keep_places,
+                                       NumericReuse::keep_products, NumericReuse::fastest}) {
+            if (!is_drawn("arrays of the caller's " + pair.name + to_text(way), 4)) continue;
+            SCOPED_TRACE(pair.name + ", " + to_text(way));
+            const auto a = to_device(c, pair.a.view()), b = to_device(c, pair.b.view());
+            const auto a2 = to_device(c, with_values(pair.a, 91).view());
+            auto plan = Plan<double>::make(c, a.view(), b.view(), {.refill = way});
+            for (const auto* now : {&a, &a2}) {
+                Csr<double> product = multiply(c, now->view(), b.view());
+                const auto want = host_of(c, product.view());
+                plan.update_values(now->view(), b.view());
+                spoil(c, product);
+                plan.run(product.col.data(), product.value.data());
+                const auto got = host_of(c, product.view());
+                ASSERT_EQ(got.col, want.col);
+                ASSERT_TRUE(same_bits(got.value, want.value));
+            }
+        }
+    const auto one = to_device(c, csr_of<double>(1, 1, {{0, 0, 2.0}}).view());
+    const auto none = to_device(c, csr_of<double>(3, 3, {}).view());
+    const auto plan = Plan<double>::make(c, one.view(), one.view());
+    Csr<double> product = plan.run();
+    EXPECT_THROW(plan.run(nullptr, product.value.data()), ValueError);
+    EXPECT_THROW(plan.run(product.col.data(), nullptr), ValueError);
+    EXPECT_NO_THROW(
+        Plan<double>::make(c, none.view(), none.view(), {.refill = NumericReuse::keep_places}).run(nullptr, nullptr));
+}
+
+// Rows whose pattern follows from the row before have its places, whatever is between the ranges of such rows.
+TEST(SpgemmRefills, RowsThatFollowFromEachOtherSharePlaces)
+{
+    const auto c = Context::cpu(2);
+    const auto band = matrix_where<double>(300, 300, Values::reals, 4,
+                                           [](index_t i, index_t j) { return std::abs(i - j) <= 2 && i % 50 != 7; });
+    const auto nodes = repeated(matrix_where<double>(30, 30, Values::reals, 5,
+                                                     [](index_t i, index_t j) { return (i * 7 + j * 3) % 11 < 2; }),
+                                3, Values::reals);
+    for (const auto* a : {&band, &nodes}) {
+        const Pair<double> pair{"", *a, *a};
+        check_refills(c, pair, {.refill = NumericReuse::keep_places});
+        const auto plan = Plan<double>::make(c, a->view(), a->view(), {.refill = NumericReuse::keep_places});
+        EXPECT_LT(plan.memory().refill, static_cast<std::size_t>(plan.products()) + 301 * sizeof(offset_t));
+    }
+}
+
+// Columns that are another C's: values are wrong, nothing else is touched. The product of the last row falls into a
+// column of the row before alone.
+TEST(SpgemmRefills, PlacesInAnotherCsColumnsDoNoHarm)
+{
+    const auto c = Context::cpu(1);
+    constexpr index_t width = 60;
+    const auto a = csr_of<double>(2, 2, {{0, 0, 1.0}, {0, 1, 1.0}, {1, 1, 2.0}});
+    const auto b =
+        matrix_where<double>(2, width, Values::reals, 6, [](index_t i, index_t j) { return i == 0 || j == width - 1; });
+    for (const index_t foreign : {0, -1, 1 << 30}) {
+        const auto plan = Plan<double>::make(c, a.view(), b.view(), {.refill = NumericReuse::keep_places});
+        ASSERT_EQ(plan.nonzeros(), width + 1);
+        std::vector<index_t> col(width + 1, foreign);
+        for (index_t j = 0; j < width; ++j) col[static_cast<std::size_t>(j)] = j;
+        std::vector<double> value(2 * width + 1, 7.0);
+        plan.run(col.data(), value.data());
+        EXPECT_EQ(std::count(value.begin() + width + 1, value.end(), 7.0), width) << foreign;
+    }
+}
+
+// Without memory for places, the fastest way keeps nothing; a way that is asked for is an error.
+TEST(SpgemmRefills, TheFastestKeepsNothingWhereThereIsNoRoom)
+{
+    const auto c = Context::cpu(1);
+    const auto a = matrix_where<double>(400, 400, Values::reals, 3,
+                                        [](index_t i, index_t j) { return (i * 31 + j * 17) % 97 == 0; });
+    const auto need = Plan<double>::make(c, a.view(), a.view()).memory();
+    const std::size_t budget = need.plan + need.result + need.workspace + 100;
+    EXPECT_THROW(Plan<double>::make(c, a.view(), a.view(), {.budget = budget, .refill = NumericReuse::keep_places}),
+                 OutOfMemory);
+    const auto plan = Plan<double>::make(c, a.view(), a.view(), {.budget = budget, .refill = NumericReuse::fastest});
+    EXPECT_EQ(plan.memory().refill, 0u);
+    EXPECT_NE(plan.describe().find("by the columns of C"), std::string::npos);
+}
+
 // 2^16 entries have 16-bit places, one more has 32-bit ones; a row of C among short ones, so that wide places begin at
 // odd halves too.
 TEST_P(SpgemmRefill, KnowsNarrowAndWidePlaces)
@@ -289,15 +383,19 @@ TEST_P(SpgemmRefill, ListsTheSameProductsHoweverManyAtATime)
         EXPECT_EQ(list_on(c, at_once), want) << at_once;
 }
 
-TEST(SpgemmRefills, TheFastestIsAListWhereProductsAreFew)
+TEST(SpgemmRefills, TheFastestIsAListOrPlacesWhereProductsAreFew)
 {
+    constexpr auto gpu = Backend::cuda, cpu = Backend::cpu;
     const Features some{10, 10, 10, 100, 100};
-    EXPECT_EQ(choose_reuse(some, 300, 150), NumericReuse::keep_products);
-    EXPECT_EQ(choose_reuse(some, 3000, 100), NumericReuse::find_places);
-    EXPECT_EQ(choose_reuse({10, 10, 10, offset_t{1} << 31, 100}, 300, 150), NumericReuse::find_places)
+    EXPECT_EQ(choose_reuse(some, 300, 150, gpu), NumericReuse::keep_products);
+    EXPECT_EQ(choose_reuse(some, 3000, 100, gpu), NumericReuse::find_places);
+    EXPECT_EQ(choose_reuse({10, 10, 10, offset_t{1} << 31, 100}, 300, 150, gpu), NumericReuse::find_places)
         << "31 bits for a nonzero of A";
-    EXPECT_EQ(choose_reuse({10, 10, 10, 100, (offset_t{1} << 32) + 1}, 300, 150), NumericReuse::find_places);
-    EXPECT_EQ(choose_reuse({10, 10, 10, 100, offset_t{1} << 32}, 0, 0), NumericReuse::keep_products);
+    EXPECT_EQ(choose_reuse({10, 10, 10, 100, (offset_t{1} << 32) + 1}, 300, 150, gpu), NumericReuse::find_places);
+    EXPECT_EQ(choose_reuse({10, 10, 10, 100, offset_t{1} << 32}, 0, 0, gpu), NumericReuse::keep_products);
+    EXPECT_EQ(choose_reuse(some, 900, 100, cpu), NumericReuse::keep_places);
+    EXPECT_EQ(choose_reuse(some, 901, 100, cpu), NumericReuse::find_places);
+    EXPECT_EQ(choose_reuse({10, 10, 10, offset_t{1} << 31, 100}, 300, 150, cpu), NumericReuse::keep_places);
     for (const NumericReuse way :
          {NumericReuse::find_places, NumericReuse::keep_places, NumericReuse::keep_products, NumericReuse::fastest})
         EXPECT_EQ(parse_reuse(to_text(way)), way);
@@ -306,9 +404,9 @@ TEST(SpgemmRefills, TheFastestIsAListWhereProductsAreFew)
         many{10, 10, offset_t{1} << 31, nullptr, nullptr, nullptr};
     Workspace work;
     work.products = 300;
-    EXPECT_EQ(decide_refill(NumericReuse::fastest, many, few, work, 150), NumericReuse::find_places);
-    EXPECT_EQ(decide_refill(NumericReuse::keep_products, few, many, work, 150), NumericReuse::keep_products);
-    EXPECT_THROW(decide_refill(NumericReuse::keep_products, many, few, work, 150), ValueError);
+    EXPECT_EQ(decide_refill(NumericReuse::fastest, many, few, work, 150, gpu), NumericReuse::find_places);
+    EXPECT_EQ(decide_refill(NumericReuse::keep_products, few, many, work, 150, gpu), NumericReuse::keep_products);
+    EXPECT_THROW(decide_refill(NumericReuse::keep_products, many, few, work, 150, gpu), ValueError);
     EXPECT_EQ(of_a(as_last(listed((offset_t{1} << 31) - 1, (offset_t{1} << 32) - 1))), (offset_t{1} << 31) - 1);
     EXPECT_EQ(of_b(as_last(listed((offset_t{1} << 31) - 1, (offset_t{1} << 32) - 1))), (offset_t{1} << 32) - 1);
 }
@@ -322,7 +420,7 @@ TEST_P(SpgemmRefill, TheFastestIsDecidedWhenCIsCounted)
                dense = to_device(c, random_matrix<double>(40, 40, 0.8, Values::integers, 3).view());
     EXPECT_NE(Plan<double>::make(c, loose.view(), loose.view(), {.refill = NumericReuse::fastest})
                   .describe()
-                  .find("by a list of all products"),
+                  .find(c.backend() == Backend::cpu ? "by the places of all products" : "by a list of all products"),
               std::string::npos);
     const auto plan = Plan<double>::make(c, dense.view(), dense.view(), {.refill = NumericReuse::fastest});
     EXPECT_NE(plan.describe().find("by the columns of C"), std::string::npos);

@@ -23,7 +23,7 @@ struct ReuseData {
 // How it will be done, as soon as the nonzeros of C are counted.
 template <class V>
 NumericReuse decide_refill(NumericReuse wish, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work,
-                           offset_t nonzeros)
+                           offset_t nonzeros, Backend backend)
 {
     require<ValueError>(
         wish != NumericReuse::keep_products || can_list(a.nonzeros, b.nonzeros),
@@ -32,9 +32,9 @@ NumericReuse decide_refill(NumericReuse wish, const CsrView<V>& a, const CsrView
                           " nonzeros cannot be listed, eight bytes each");
         },
         "NumericReuse::fastest takes another way");
-    return wish == NumericReuse::fastest
-               ? choose_reuse({a.rows, a.cols, b.cols, a.nonzeros, b.nonzeros}, work.products, nonzeros)
-               : wish;
+    return wish == NumericReuse::fastest ? choose_reuse({a.rows, a.cols, b.cols, a.nonzeros, b.nonzeros},
+                                                        work.products - work.following, nonzeros, backend)
+                                         : wish;
 }
 
 template <class Queue, class V>
@@ -62,7 +62,6 @@ template <class Queue, class V>
 void keep(const Queue& q, const CsrView<V>& a, const CsrView<V>& b, const Workspace& work, const RowRange<V>& c,
           ReuseData& kept)
 {
-    if (!kept.is_missing()) return;
     if (kept.way == NumericReuse::keep_places) place_products(q, a, b, work, c, kept.places);
     if (kept.way == NumericReuse::keep_products) list_products(q, a, b, work, c, kept.list);
 }

@@ -6,7 +6,7 @@
 // Places follow each other in the order of the additions: A's nonzeros, and for each the row of B. They are 16 bits
 // wide in rows of C with up to narrow_limit nonzeros and 32 bits, at an even place, in longer ones. On a GPU, rows that
 // are one scaled row of B have none, rows of equal pattern that are filled together share the first one's, and rows of
-// B that equal their predecessor share its.
+// B that equal their predecessor share its. On a CPU, rows whose pattern follows from the row before share its.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,11 @@ namespace tulle::inline TULLE_ABI::spgemm {
 inline constexpr offset_t narrow_limit = 65536;
 
 struct Places {
-    Buffer<offset_t> begin;      // (rows + 1) the places of row i are within begin[i] … begin[i + 1] of:
+    Buffer<offset_t>
+        begin;  // (rows + 1) the places of row i are within begin[i] … begin[i + 1], CPU: from begin[i], of:
     Buffer<std::uint16_t> half;  // halves of 32 bits
+    bool single = false;         // CPU: each row of B has one nonzero
+    bool has_runs = false;       // CPU: rows of B equal the ones before
     Buffer<offset_t> windows;    // GPU: (long rows + 1) windows before each of them, in the order of the list
     offset_t all_windows = 0;
     std::vector<offset_t> longest;  // GPU: nonzeros of the longest row of C in each group that is filled

@@ -139,8 +139,9 @@ void deal(State<V>& s, Member<V>& m)
         if (!m.borrows) m.row_begin = to_queue(q, whole, offset_t{m.filled.lines()} + 1);
         m.c_begin = m.borrows ? whole : m.row_begin.data();
         group_rows(q, m.a_view, m.policy, m.work, 0, m.filled.lines(), m.c_begin);
-        m.kept = reserve_kept(q, decide_refill(s.options.refill, m.a_view, m.b_view, m.work, m.c_nonzeros), m.a_view,
-                              m.b_view, m.work, m.c_begin);
+        const NumericReuse way =
+            decide_refill(s.options.refill, m.a_view, m.b_view, m.work, m.c_nonzeros, m.ctx.backend());
+        m.kept = reserve_kept(q, way, m.a_view, m.b_view, m.work, m.c_begin);
     });
 }
 

@@ -36,6 +36,14 @@ Buffer<unsigned char> find_relations_of_c(const CpuQueue& q, const CsrView<V>& a
     return relations;
 }
 
+offset_t products_of_following(const CpuQueue& q, const offset_t* products, const Buffer<unsigned char>& relations)
+{
+    offset_t sum = 0;
+#pragma omp parallel for num_threads(q.threads) schedule(static) reduction(+ : sum)
+    for (offset_t i = 0; i < relations.size(); ++i) sum += relations.data()[i] != unrelated ? products[i] : 0;
+    return sum;
+}
+
 }  // namespace
 
 template <class V>
@@ -61,6 +69,7 @@ void analyse(const CpuQueue& q, const CsrView<V>& a, const CsrView<V>& b, const 
     work.runs_b = find_relations(q, b);
     const bool same = a.col == b.col && a.row_begin == b.row_begin && a.rows == b.rows;
     work.runs_a = find_relations_of_c(q, a, work.runs_b.data(), same);
+    work.following = products_of_following(q, products.data(), work.runs_a);
 }
 
 void shift_offsets(const CpuQueue& q, const offset_t* from, offset_t base, offset_t n, offset_t* to)
