@@ -28,7 +28,7 @@
 #include "matrix/plan_checks.hpp"
 #include "prim/scale.hpp"
 #include "spmv/at_once.hpp"
-#include "spmv/cpu/merge_interval.hpp"
+#include "spmv/cpu/multiply_alone.hpp"
 #include "spmv/part_balance.hpp"
 #include "spmv/prepare_split.hpp"
 #include "spmv/steps.hpp"
@@ -68,8 +68,8 @@ struct Plan<V, M>::State {
     const void* known_dots = nullptr;
     bool settled = false;  // a kernel has run since the plan's own arrays were written
     bool can_be_early = false;
-    bool plain = false;  // a CPU multiplies rows: nothing else need be looked at in a run by one thread
-    bool alone = false;  // … and all runs are by one
+    // Where a CPU multiplies rows: nothing else need be looked at in a run by one thread.
+    IntervalLoop<V, M> loop = nullptr;
 
     bool transposed() const { return options.op == Op::transpose; }
 };
@@ -381,9 +381,9 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
     if (!options.force) choose_by_trial(*s);
     prepare(*s);
     s->can_be_early = reused && cuda::has_dependent_launch(ctx);
-    s->plain = s->limits.backend == Backend::cpu && s->choice.policy.kernel == Kernel::rows && s->features.row.rows > 0;
+    if (s->limits.backend == Backend::cpu && s->choice.policy.kernel == Kernel::rows && s->features.row.rows > 0)
+        s->loop = interval_loop<Sum>(s->rows, s->work.narrow, s->choice.policy.lanes);
     s->trial = trial_for(*s, work);
-    s->alone = s->plain && s->limits.threads == 1;
     prepare_balance(*s);
     return s;
 }
@@ -427,8 +427,8 @@ void run_state(State& s, const Vectors<V>& v)
 template <class State, class V>
 void run_once_more(State& s, const Vectors<V>& v)
 {
-    if (s.plain && !s.trial.by_all() && v.alpha != V(0) && v.dots.result == nullptr)
-        multiply_alone(s.rows, s.choice.policy.lanes, s.work, v);
+    if (s.loop != nullptr && !s.trial.by_all() && v.alpha != V(0) && v.dots.result == nullptr)
+        multiply_alone(s.rows, s.loop, s.work, v);
     else run_state(s, v);
 }
 
@@ -494,8 +494,8 @@ void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y) cons
 {
     State& s = *state_;
     const Vectors<V> v{alpha, x.data(), beta, y.data()};
-    if (s.alone && alpha != V(0) && are_usable(s.features.row, x, y))
-        return multiply_alone(s.rows, s.choice.policy.lanes, s.work, v);
+    if (s.loop != nullptr && alpha != V(0) && are_usable(s.features.row, x, y) && s.trial.passes_by_one())
+        return multiply_alone(s.rows, s.loop, s.work, v);
     require_vectors(s, x, y);
     run_in_trial(s, v);
 }

@@ -249,9 +249,6 @@ void multiply_rows(const CudaQueue& q, const CsrView<M>& a, int lanes, const Wor
 {
     multiply_rows(q, a, lanes, work.narrow, v);
 }
-// The same by the calling thread.
-template <class V, class M>
-void multiply_alone(const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v);
 
 // Only on a CPU, for a product done once: columns are checked just before they are multiplied. False where they are not
 // sound; other rows of y are written by then. The offsets must be sound.

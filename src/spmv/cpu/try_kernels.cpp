@@ -24,7 +24,7 @@
 #include "base/math.hpp"
 #include "device/calibrate.hpp"
 #include "device/fork_locks.hpp"
-#include "spmv/cpu/merge_interval.hpp"
+#include "spmv/cpu/multiply_alone.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {
@@ -112,8 +112,9 @@ public:
         if (kernel < sorted_kernel && RowCosts::lanes[kernel] == 8 && !has_gathers()) return RowCosts::never;
         const Workspace<V, M>& work = kernel == sorted_kernel ? work_ : no_work_;
         const int lanes = kernel == sorted_kernel ? 1 : RowCosts::lanes[kernel];
+        const IntervalLoop<V, M> loop = interval_loop<V>(part_, work.narrow, lanes);
         const double before = thread_seconds();
-        for (offset_t time = 0; time < times; ++time) multiply_alone(part_, lanes, work, v_);
+        for (offset_t time = 0; time < times; ++time) multiply_alone(part_, loop, work, v_);
         return (thread_seconds() - before) / static_cast<double>(times);
     }
 
