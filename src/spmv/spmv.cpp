@@ -272,6 +272,9 @@ bool makes_dots(const Policy& p, Backend backend, bool mixed)
             p.kernel == Kernel::sell);
 }
 
+// Parts of threads are sorted where that is so much faster.
+constexpr double gain_of_sorted_parts = 1.1;
+
 // On a CPU whose costs may be measured, kernels are tried on parts of the matrix before one is kept. Slices have to be
 // better than rows there, whatever the costs of other matrices say.
 template <class State>
@@ -292,6 +295,8 @@ void choose_by_trial(State& s)
                 const KernelTrial tried = try_kernels<Sum>(q, rows_of(s), slices, has_gathers());
                 const bool none = tried.rows[0] >= RowCosts::never;  // it was too small, or forbidden
                 const Policy policy = none ? s.choice.policy : policy_after_trial(tried, without, slices);
+                if (policy.kernel == Kernel::rows && policy.sort && q.threads > 1)
+                    s.work.parts_in_order = gain_of_sorted_part<Sum>(q, rows_of(s)) < gain_of_sorted_parts;
                 if (policy == s.choice.policy) return;
                 s.choice.policy = policy;
                 s.choice.why += "; faster than others when tried on parts of the matrix";

@@ -46,8 +46,8 @@ protected:
         draw_schedule();
     }
 
-    // The first and the last thread have the ends of arrays. Others only have to be woken, which takes longer than their
-    // work on a few rows.
+    // The first and the last thread have the ends of arrays. Others only have to be woken, which takes longer than
+    // their work on a few rows.
     static constexpr int threads_at_ends = 2;
 
     // A fresh context, with its own memory accounts.

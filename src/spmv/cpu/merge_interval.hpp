@@ -15,8 +15,8 @@ using IntervalLoop = V (*)(const CsrView<M>& a, const Narrow& narrow, const Vect
                            offset_t from_nonzero, offset_t to_row, offset_t to_nonzero);
 
 // `sums` are added side by side in every row: 1, 2, 4, or 8 for as many as a vector of this machine holds (where it has
-// none that gathers, 4 for long rows, 1 for short ones). `narrow` holds the columns in 16 bits, or nothing. The order of
-// additions in a row depends on where its part begins alone.
+// none that gathers, 4 for long rows, 1 for short ones). `narrow` holds the columns in 16 bits, or nothing. The order
+// of additions in a row depends on where its part begins alone.
 template <class V, class M>
 IntervalLoop<V, M> interval_loop(const CsrView<M>& a, const Narrow& narrow, int sums);
 

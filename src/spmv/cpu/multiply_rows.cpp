@@ -86,7 +86,8 @@ template <class V, class M>
 void multiply_part(const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const prim::MergePoint& from,
                    const prim::MergePoint& to, const Vectors<V>& v)
 {
-    if (!work.window.empty()) return multiply_windows(a, work.narrow, work.window.data(), from.row, to.row, v);
+    if (!work.window.empty() && !work.parts_in_order)
+        return multiply_windows(a, work.narrow, work.window.data(), from.row, to.row, v);
     multiply_interval(a, work.narrow, from, to, lanes, v);
 }
 
