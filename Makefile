@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `make demo` and `make test` are all a fresh machine needs; everything else is CMake with the presets of CMakePresets.json.
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+# Tests wait now and then: for threads, for programs they have started, for a limit of time that must pass.
+TESTS_AT_ONCE ?= $(shell expr $(JOBS) + 2)
 MATRIX ?=
 PREFIX ?= /usr/local
 CUDA   ?=
@@ -61,7 +63,7 @@ test:
 	@$(MAKE) -s --no-print-directory -B $(BUILD)/build.ninja
 	@$(NOTE)
 	cmake --build $(BUILD) -j $(JOBS)
-	@tools/run_tests $(BUILD) -j $(JOBS)
+	@tools/run_tests $(BUILD) -j $(TESTS_AT_ONCE)
 
 cluster-test:
 	@tools/setup ci

@@ -28,7 +28,7 @@
 #include "matrix/plan_checks.hpp"
 #include "prim/scale.hpp"
 #include "spmv/at_once.hpp"
-#include "spmv/cpu/merge_interval.hpp"
+#include "spmv/cpu/multiply_alone.hpp"
 #include "spmv/part_balance.hpp"
 #include "spmv/prepare_split.hpp"
 #include "spmv/steps.hpp"
@@ -68,8 +68,8 @@ struct Plan<V, M>::State {
     const void* known_dots = nullptr;
     bool settled = false;  // a kernel has run since the plan's own arrays were written
     bool can_be_early = false;
-    bool plain = false;  // a CPU multiplies rows: nothing else need be looked at in a run by one thread
-    bool alone = false;  // … and all runs are by one
+    // Where a CPU multiplies rows: nothing else need be looked at in a run by one thread.
+    IntervalLoop<V, M> loop = nullptr;
 
     bool transposed() const { return options.op == Op::transpose; }
 };
@@ -272,6 +272,9 @@ bool makes_dots(const Policy& p, Backend backend, bool mixed)
             p.kernel == Kernel::sell);
 }
 
+// Parts of threads are sorted where that is so much faster.
+constexpr double gain_of_sorted_parts = 1.1;
+
 // On a CPU whose costs may be measured, kernels are tried on parts of the matrix before one is kept. Slices have to be
 // better than rows there, whatever the costs of other matrices say.
 template <class State>
@@ -292,6 +295,8 @@ void choose_by_trial(State& s)
                 const KernelTrial tried = try_kernels<Sum>(q, rows_of(s), slices, has_gathers());
                 const bool none = tried.rows[0] >= RowCosts::never;  // it was too small, or forbidden
                 const Policy policy = none ? s.choice.policy : policy_after_trial(tried, without, slices);
+                if (policy.kernel == Kernel::rows && policy.sort && q.threads > 1)
+                    s.work.parts_in_order = gain_of_sorted_part<Sum>(q, rows_of(s)) < gain_of_sorted_parts;
                 if (policy == s.choice.policy) return;
                 s.choice.policy = policy;
                 s.choice.why += "; faster than others when tried on parts of the matrix";
@@ -381,9 +386,9 @@ std::unique_ptr<State> make_state(const Context& all, const AnyView<M>& a, const
     if (!options.force) choose_by_trial(*s);
     prepare(*s);
     s->can_be_early = reused && cuda::has_dependent_launch(ctx);
-    s->plain = s->limits.backend == Backend::cpu && s->choice.policy.kernel == Kernel::rows && s->features.row.rows > 0;
+    if (s->limits.backend == Backend::cpu && s->choice.policy.kernel == Kernel::rows && s->features.row.rows > 0)
+        s->loop = interval_loop<Sum>(s->rows, s->work.narrow, s->choice.policy.lanes);
     s->trial = trial_for(*s, work);
-    s->alone = s->plain && s->limits.threads == 1;
     prepare_balance(*s);
     return s;
 }
@@ -427,8 +432,8 @@ void run_state(State& s, const Vectors<V>& v)
 template <class State, class V>
 void run_once_more(State& s, const Vectors<V>& v)
 {
-    if (s.plain && !s.trial.by_all() && v.alpha != V(0) && v.dots.result == nullptr)
-        multiply_alone(s.rows, s.choice.policy.lanes, s.work, v);
+    if (s.loop != nullptr && !s.trial.by_all() && v.alpha != V(0) && v.dots.result == nullptr)
+        multiply_alone(s.rows, s.loop, s.work, v);
     else run_state(s, v);
 }
 
@@ -494,8 +499,8 @@ void Plan<V, M>::run(V alpha, std::span<const V> x, V beta, std::span<V> y) cons
 {
     State& s = *state_;
     const Vectors<V> v{alpha, x.data(), beta, y.data()};
-    if (s.alone && alpha != V(0) && are_usable(s.features.row, x, y))
-        return multiply_alone(s.rows, s.choice.policy.lanes, s.work, v);
+    if (s.loop != nullptr && alpha != V(0) && are_usable(s.features.row, x, y) && s.trial.passes_by_one())
+        return multiply_alone(s.rows, s.loop, s.work, v);
     require_vectors(s, x, y);
     run_in_trial(s, v);
 }

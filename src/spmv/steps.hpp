@@ -136,7 +136,8 @@ struct Workspace {
     Buffer<V> carry;                 // split: what each piece has of the row it could not finish
     Buffer<V> private_sums;          // kernels that scatter on the CPU: one y per thread
     Narrow narrow;
-    Buffer<RowWindow> window;  // rows, sorted
+    Buffer<RowWindow> window;     // rows, sorted
+    bool parts_in_order = false;  // rows, sorted: only where one thread has all of them
     Stream<V> stream;
     Groups groups;
     Sell<M> sell;
@@ -195,6 +196,10 @@ struct KernelTrial {
 enum class Slices { none, in_order, sorted };  // which slices a trial makes
 template <class V, class M>
 KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices, bool whole);
+// How many times as fast the part of one of the queue's threads is with its rows sorted, where the matrix is small, its
+// first part being tried; elsewhere more than it is worth to ask.
+template <class V, class M>
+double gain_of_sorted_part(const CpuQueue& q, const CsrView<M>& a);
 
 // The lanes of the row kernel for rows like these: typical ones, unless others are measured to be clearly cheaper.
 int lanes_on_cpu(const RowFeatures& row, const RowCosts& costs);
@@ -249,9 +254,6 @@ void multiply_rows(const CudaQueue& q, const CsrView<M>& a, int lanes, const Wor
 {
     multiply_rows(q, a, lanes, work.narrow, v);
 }
-// The same by the calling thread.
-template <class V, class M>
-void multiply_alone(const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v);
 
 // Only on a CPU, for a product done once: columns are checked just before they are multiplied. False where they are not
 // sound; other rows of y are written by then. The offsets must be sound.

@@ -46,6 +46,13 @@ public:
         if (!open_ && --rest_ == 0) begin();
         return open_;
     }
+    // Whether the next run is by one thread and nobody wants its time; it is counted then, as by wants_time().
+    bool passes_by_one()
+    {
+        if (all_ || open_ || rest_ <= 1) return false;
+        --rest_;
+        return true;
+    }
     void note(double seconds)
     {
         if (run_ > 0) seconds_of_[all_ ? 1 : 0][counted(turn_, run_)] = seconds;

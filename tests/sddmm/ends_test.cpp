@@ -40,7 +40,7 @@ void check_ends(const Context& ctx, const HostCsr<double>& in_double, index_t k,
 
 TEST_P(SddmmEndsOn, NonzerosAndColumnsAroundEveryBatch)
 {
-    const auto c = ctx();
+    const auto c = ctx(threads_at_ends);
     for (const index_t size : sizes_around_batches(128))
         for (const bool along_rows : {true, false})
             for (const Edge edge : {Edge::end, Edge::begin}) {
@@ -77,7 +77,7 @@ void check_attention_ends(const Context& ctx, const Policy& policy, index_t leng
 
 TEST_P(SddmmEndsOn, AttentionAroundEveryBatch)
 {
-    const auto c = ctx();
+    const auto c = ctx(threads_at_ends);
     for (const index_t size : sizes_around_batches(128))
         for (int along = 0; along < 3; ++along)
             for (const Edge edge : {Edge::end, Edge::begin}) {

@@ -39,7 +39,7 @@ void check_ends(const Context& c, const Pair<V>& pair, Edge edge, unsigned one_i
 // Rows of A around a batch by rows of B with one or two entries, and a few nonzeros of A by rows of B around a batch.
 TEST_P(SpgemmEndsOn, RowsAroundEveryBatch)
 {
-    const auto c = ctx();
+    const auto c = ctx(threads_at_ends);
     for (const index_t n : sizes_around_batches(1024))
         for (const auto& lengths : rows_around(n))
             for (const Edge edge : {Edge::end, Edge::begin}) {

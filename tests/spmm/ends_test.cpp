@@ -48,7 +48,7 @@ void check_ends(const Context& ctx, const std::string& name, const HostCsr<doubl
 
 TEST_P(SpmmEndsOn, RowsAndColumnsAroundEveryBatch)
 {
-    const auto c = ctx();
+    const auto c = ctx(threads_at_ends);
     for (const index_t size : tulle::test::sizes_around_batches(128))
         for (const bool along_rows : {true, false})
             for (const Edge edge : {Edge::end, Edge::begin}) {

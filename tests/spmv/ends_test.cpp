@@ -60,7 +60,7 @@ void check_ends_of_rows(const Context& c, const std::vector<index_t>& lengths, E
 
 TEST_P(SpmvEndsOn, RowsAroundEveryBatch)
 {
-    const auto c = ctx();
+    const auto c = ctx(threads_at_ends);
     for (const index_t n : sizes_around_batches(2048))
         for (const auto& lengths : rows_around(n))
             for (const Edge edge : {Edge::end, Edge::begin}) {
@@ -73,7 +73,7 @@ TEST_P(SpmvEndsOn, RowsAroundEveryBatch)
 // Slices whose columns are diagonals read x in pieces of 32.
 TEST_P(SpmvEndsOn, DiagonalsAtTheEndsOfX)
 {
-    const auto c = ctx();
+    const auto c = ctx(threads_at_ends);
     for (const index_t n : {index_t{31}, index_t{32}, index_t{33}, index_t{63}, index_t{64}, index_t{65}, index_t{100}})
         for (const Edge edge : {Edge::end, Edge::begin}) {
             if (edge == Edge::begin && c.backend() == Backend::cuda) continue;

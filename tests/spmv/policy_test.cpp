@@ -400,6 +400,21 @@ TEST(ChooseSpmv, RemembersATrial)
     EXPECT_NE(try_kernels<double>(q, a.view(), Slices::none, false).rows, first.rows) << "another pattern";
 }
 
+TEST(ChooseSpmv, TriesSortedPartsOfSmallMatrices)
+{
+    for (const index_t rows : {1, 105, 100'000}) {
+        const ShortRows a(rows);
+        const double gain = gain_of_sorted_part<double>(CpuQueue(2), a.view());
+        if (rows == 105) {
+            EXPECT_GT(gain, 0.05);
+            EXPECT_LT(gain, 20);
+            EXPECT_EQ(gain_of_sorted_part<double>(CpuQueue(2), a.view()), gain) << "remembered";
+            EXPECT_NE(gain_of_sorted_part<double>(CpuQueue(3), a.view()), gain) << "other parts";
+        }
+        EXPECT_EQ(gain == RowCosts::never, rows == 100'000);
+    }
+}
+
 // Parts inside one row have nothing to multiply: their times would be noise.
 TEST(ChooseSpmv, TriesNothingOnAVeryLongRow)
 {

@@ -71,6 +71,23 @@ TEST(ThreadTrial, MendsAWrongAnswerSoon)
     EXPECT_TRUE(trial.is_held());
 }
 
+// Runs that pass are counted like the others, so that both are compared again in time.
+TEST(ThreadTrial, PassesRunsByOneThreadBetweenComparisons)
+{
+    constexpr std::int64_t rest = ThreadTrial::first_rest;
+    ThreadTrial trial = ThreadTrial::of_both();
+    EXPECT_FALSE(trial.passes_by_one()) << "a comparison wants times";
+    run(trial, ThreadTrial::runs, 2e-6, 3e-6);
+    for (std::int64_t k = 0; k + 1 < rest; ++k) ASSERT_TRUE(trial.passes_by_one()) << k;
+    EXPECT_FALSE(trial.passes_by_one());
+    EXPECT_TRUE(trial.wants_time());
+    run(trial, ThreadTrial::runs, 3e-6, 2e-6);
+    EXPECT_FALSE(trial.passes_by_one()) << "all threads are faster";
+    EXPECT_EQ(run(trial, rest - 1, 3e-6, 2e-6), rest - 1) << "a run that does not pass is not counted";
+    EXPECT_TRUE(ThreadTrial(false).passes_by_one());
+    EXPECT_FALSE(ThreadTrial(true).passes_by_one());
+}
+
 TEST(ThreadTrial, IsNotHeldWhereThereIsNothingToCompare)
 {
     for (const bool all : {false, true}) {

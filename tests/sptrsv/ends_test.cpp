@@ -60,7 +60,7 @@ void check_triangle(const Context& c, const std::string& name, const HostCsr<V>&
 
 TEST_P(SptrsvEndsOn, RowsAroundEveryBatch)
 {
-    const auto c = ctx();
+    const auto c = ctx(threads_at_ends);
     for (const index_t n : sizes_around_batches(256))
         for (const Edge edge : {Edge::end, Edge::begin}) {
             if (edge == Edge::begin && c.backend() == Backend::cuda) continue;

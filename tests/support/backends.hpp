@@ -46,11 +46,15 @@ protected:
         draw_schedule();
     }
 
+    // The first and the last thread have the ends of arrays. Others only have to be woken, which takes longer than
+    // their work on a few rows.
+    static constexpr int threads_at_ends = 2;
+
     // A fresh context, with its own memory accounts.
-    Context ctx() const
+    Context ctx(int threads = 4) const
     {
         if (GetParam() == "cpu1") return Context::cpu(1);
-        if (GetParam() == "cpu") return Context::cpu(4);
+        if (GetParam() == "cpu") return Context::cpu(threads);
         return Context::cuda(0);
     }
 };

@@ -7,8 +7,7 @@
 
 #include "prim/cpu/pieces.hpp"
 #include "spmv/cpu/checked_rows.hpp"
-#include "spmv/cpu/merge_interval.hpp"
-#include "spmv/cpu/row_windows.hpp"
+#include "spmv/cpu/multiply_alone.hpp"
 #include "tulle/trace.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
@@ -81,20 +80,14 @@ offset_t largest_part(const CpuQueue& q, const CsrView<M>& a)
     return largest;
 }
 
-template <class V, class M>
-void multiply_alone(const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v)
-{
-    if (!work.window.empty()) return multiply_windows(a, work.narrow, work.window.data(), 0, a.rows, v);
-    multiply_interval(a, work.narrow, {0, a.row_begin[0]}, {a.rows, a.row_begin[a.rows]}, lanes, v);
-}
-
 namespace {
 
 template <class V, class M>
 void multiply_part(const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const prim::MergePoint& from,
                    const prim::MergePoint& to, const Vectors<V>& v)
 {
-    if (!work.window.empty()) return multiply_windows(a, work.narrow, work.window.data(), from.row, to.row, v);
+    if (!work.window.empty() && !work.parts_in_order)
+        return multiply_windows(a, work.narrow, work.window.data(), from.row, to.row, v);
     multiply_interval(a, work.narrow, from, to, lanes, v);
 }
 
@@ -103,7 +96,7 @@ void multiply_part(const CsrView<M>& a, int lanes, const Workspace<V, M>& work, 
 template <class V, class M>
 void multiply_rows(const CpuQueue& q, const CsrView<M>& a, int lanes, const Workspace<V, M>& work, const Vectors<V>& v)
 {
-    if (q.threads == 1) return multiply_alone(a, lanes, work, v);
+    if (q.threads == 1) return multiply_alone(a, interval_loop<V>(a, work.narrow, lanes), work, v);
     const prim::MergePoint* const point = work.point.empty() ? nullptr : work.point.data();
     double* const seconds = work.part_seconds;
     prim::each_thread(q, [&q, &a, &work, &v, lanes, point, seconds](int t) {
@@ -141,9 +134,6 @@ template Buffer<prim::MergePoint> make_parts(const CpuQueue&, const CsrView<floa
 template Buffer<prim::MergePoint> make_parts(const CpuQueue&, const CsrView<double>&);
 template offset_t largest_part(const CpuQueue&, const CsrView<float>&);
 template offset_t largest_part(const CpuQueue&, const CsrView<double>&);
-template void multiply_alone(const CsrView<float>&, int, const Workspace<float>&, const Vectors<float>&);
-template void multiply_alone(const CsrView<double>&, int, const Workspace<double>&, const Vectors<double>&);
-template void multiply_alone(const CsrView<float>&, int, const Workspace<double, float>&, const Vectors<double>&);
 template void multiply_rows(const CpuQueue&, const CsrView<float>&, int, const Workspace<float>&,
                             const Vectors<float>&);
 template void multiply_rows(const CpuQueue&, const CsrView<double>&, int, const Workspace<double>&,

@@ -24,7 +24,8 @@
 #include "base/math.hpp"
 #include "device/calibrate.hpp"
 #include "device/fork_locks.hpp"
-#include "spmv/cpu/merge_interval.hpp"
+#include "prim/merge_path.hpp"
+#include "spmv/cpu/multiply_alone.hpp"
 
 namespace tulle::inline TULLE_ABI::spmv {
 namespace {
@@ -42,6 +43,9 @@ constexpr offset_t worth_trying_whole = 512, most_of_whole = 4 * worth_trying, l
 // A trial has an x of its own: no more columns than this for a row or nonzero.
 constexpr offset_t most_columns = 8;
 constexpr int runs_of_small = 8, runs_of_whole = 3;  // small: less than is tried in parts
+// A branch predictor learns rows by and by: more runs of what is soon done.
+constexpr int most_runs = 24;
+constexpr offset_t steps_to_learn = most_runs * least_timed;
 
 // Reads what a product of these rows reads, so that it is in the cache.
 template <class V, class M>
@@ -112,8 +116,9 @@ public:
         if (kernel < sorted_kernel && RowCosts::lanes[kernel] == 8 && !has_gathers()) return RowCosts::never;
         const Workspace<V, M>& work = kernel == sorted_kernel ? work_ : no_work_;
         const int lanes = kernel == sorted_kernel ? 1 : RowCosts::lanes[kernel];
+        const IntervalLoop<V, M> loop = interval_loop<V>(part_, work.narrow, lanes);
         const double before = thread_seconds();
-        for (offset_t time = 0; time < times; ++time) multiply_alone(part_, lanes, work, v_);
+        for (offset_t time = 0; time < times; ++time) multiply_alone(part_, loop, work, v_);
         return (thread_seconds() - before) / static_cast<double>(times);
     }
 
@@ -266,14 +271,16 @@ KernelTrial costs_of_whole(const CsrView<M>& a, Slices slices, const Vectors<V>&
     const prim::MergePoint from{0, a.row_begin[0]}, to{a.rows, a.row_begin[a.rows]};
     const offset_t work = a.rows + a.nonzeros;
     const bool small = work < worth_trying;
-    const int runs = small ? runs_of_small : runs_of_whole;
+    const offset_t times = ceil_div(least_timed, work);
+    const auto learning =
+        static_cast<int>(std::clamp<offset_t>(steps_to_learn / (times * work), runs_of_small, most_runs));
+    const int runs = small ? learning : runs_of_whole;
     const auto least_of_runs = [&](const auto& seconds_of_run) {
         double least = RowCosts::never;
         for (int run = 0; run < runs; ++run) least = std::min(least, seconds_of_run());
         return least / static_cast<double>(work) * 1e9;
     };
     const RowsOfPart<V, M> rows(a, from, to, v);
-    const offset_t times = ceil_div(least_timed, work);
     RowKernelCosts of_rows;
     for (std::size_t kernel = 0; kernel < row_kernels; ++kernel)
         of_rows[kernel] = least_of_runs([&] { return rows.seconds(kernel, times); });
@@ -331,6 +338,26 @@ KernelTrial costs_on_parts(const CsrView<M>& a, Slices slices, const Vectors<V>&
     return costs;
 }
 
+// The first of as many parts as there are threads, as long as the others in rows and nonzeros: by how much it is faster
+// with its rows sorted. A thread has it again and again, and learns rows that would be too many for one alone.
+template <class V, class M>
+double gain_on_first_part(const CpuQueue& q, const CsrView<M>& a)
+{
+    const offset_t work = a.rows + a.nonzeros, share = work / q.threads;
+    const offset_t rows = prim::merge_row(a.row_begin, a.rows, a.nonzeros, share);
+    Buffer<V> x(q, a.cols), y(q, a.rows);
+    std::fill_n(x.data(), a.cols, V(1));
+    std::fill_n(y.data(), a.rows, V(0));
+    const RowsOfPart<V, M> part(a, {0, a.row_begin[0]}, {rows, a.row_begin[rows]},
+                                Vectors<V>{V(1), x.data(), V(0), y.data()});
+    const offset_t times = ceil_div(least_timed, std::max(offset_t{1}, share));
+    std::array<double, 2> least{RowCosts::never, RowCosts::never};
+    for (const std::size_t sorted : {0u, 1u})
+        for (int run = 0; run < most_runs; ++run)
+            least[sorted] = std::min(least[sorted], part.seconds(sorted == 1 ? sorted_kernel : 0, times));
+    return least[0] / least[1];
+}
+
 template <class V, class M>
 KernelTrial try_on(const CpuQueue& q, const CsrView<M>& a, Slices slices, bool whole)
 {
@@ -360,9 +387,10 @@ std::uint64_t fingerprint(const CsrView<M>& a, Slices slices)
     return hash;
 }
 
+template <class Trial>
 class Trials {
 public:
-    std::optional<KernelTrial> find(std::uint64_t pattern)
+    std::optional<Trial> find(std::uint64_t pattern)
     {
         const std::lock_guard lock(host::fork_safe_mutex(host::Guards::trials));
         const auto place = of_pattern_.find(pattern);
@@ -370,7 +398,7 @@ public:
     }
 
     // What is kept, which is another thread's trial if that was first.
-    KernelTrial keep(std::uint64_t pattern, const KernelTrial& trial)
+    Trial keep(std::uint64_t pattern, const Trial& trial)
     {
         const std::lock_guard lock(host::fork_safe_mutex(host::Guards::trials));
         return of_pattern_.size() < most ? of_pattern_.try_emplace(pattern, trial).first->second : trial;
@@ -378,7 +406,7 @@ public:
 
 private:
     static constexpr std::size_t most = 65536;  // some megabytes
-    std::unordered_map<std::uint64_t, KernelTrial> of_pattern_;
+    std::unordered_map<std::uint64_t, Trial> of_pattern_;
 };
 
 }  // namespace
@@ -386,7 +414,7 @@ private:
 template <class V, class M>
 KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices, bool whole)
 {
-    static Trials trials;
+    static Trials<KernelTrial> trials;
     const offset_t work = a.rows + a.nonzeros;
     if (work < (whole ? worth_trying_whole : worth_trying) || a.cols > most_columns * work || !may_calibrate())
         return {};
@@ -395,6 +423,19 @@ KernelTrial try_kernels(const CpuQueue& q, const CsrView<M>& a, Slices slices, b
     return known ? *known : trials.keep(pattern, try_on<V>(q, a, slices, whole));
 }
 
+template <class V, class M>
+double gain_of_sorted_part(const CpuQueue& q, const CsrView<M>& a)
+{
+    static Trials<double> trials;
+    if (!may_calibrate() || a.rows + a.nonzeros >= worth_trying) return RowCosts::never;
+    const std::uint64_t pattern = fingerprint<V>(a, Slices::none) + static_cast<std::uint64_t>(q.threads);
+    const std::optional<double> known = trials.find(pattern);
+    return known ? *known : trials.keep(pattern, gain_on_first_part<V>(q, a));
+}
+
+template double gain_of_sorted_part<float>(const CpuQueue&, const CsrView<float>&);
+template double gain_of_sorted_part<double>(const CpuQueue&, const CsrView<double>&);
+template double gain_of_sorted_part<double>(const CpuQueue&, const CsrView<float>&);
 template KernelTrial try_kernels<float>(const CpuQueue&, const CsrView<float>&, Slices, bool);
 template KernelTrial try_kernels<double>(const CpuQueue&, const CsrView<double>&, Slices, bool);
 template KernelTrial try_kernels<double>(const CpuQueue&, const CsrView<float>&, Slices, bool);
