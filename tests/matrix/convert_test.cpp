@@ -224,7 +224,8 @@ TEST_P(ConvertOn, RowsOfNonzerosAroundTheBlocksThatFindThem)
                                     .nonzeros = nonzeros,
                                     .row_begin = begin.data(),
                                     .col = col.data(),
-                                    .value = value.data()};
+                                    .value = value.data(),
+                                    .unique = false};
             EXPECT_EQ(vector_of(c, to_coo(c, view_of(to_device(c, a))).row), row) << nonzeros << ", " << empty;
         }
 }
