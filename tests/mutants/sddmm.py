@@ -53,6 +53,7 @@ MUTANTS = [
     sddmm("tensor: sums that are not finite stay", "src/sddmm/cuda/sample_tensor_tiles.cu", "if (dot - dot == 0) put_sampled(o, place, dot);", "if (true) put_sampled(o, place, dot);", filter=TENSOR, seeds=[1]),
     sddmm("tensor: again, another row", "src/sddmm/cuda/sample_tensor_tiles.cu", "tile.row + spot / tile_side, tile.col", "tile.row + spot % tile_side, tile.col", filter=TENSOR, seeds=[1]),
     sddmm("tensor: lines of X without a nonzero are read", "src/sddmm/cuda/sample_tensor_tiles.cu", "has |= (of_tile[", "has |= 1u << i | (of_tile[", filter="*IsExactForIntegers/cuda*:*TensorOn*/cuda*", build="sim-asan", seeds=[1]),
+    sddmm("tensor: X is read while the kernel ahead writes it", "src/sddmm/cuda/sample_tensor_tiles.cu", "    wait_for_earlier_kernels();\n", "", filter="*SddmmChainOn*", seeds=[1]),
     sddmm("tensor: strides, rows in 32 bits", "src/sddmm/cuda/sample_tensor_tiles.cu", "next(m.data + (first_row + my_line()) * m.row +", "next(m.data + static_cast<index_t>((first_row + my_line()) * m.row) +", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
     # large strides, huge indices
     sddmm("strides: packs of Y in 32 bits", "src/sddmm/cuda/dots.cuh", "there[i] = load_pack(y.data + col[i] * y.row + j", "there[i] = load_pack(y.data + static_cast<index_t>(col[i] * y.row) + j", filter="*SddmmLimitsOn*/cuda*", seeds=[1]),
