@@ -16,33 +16,40 @@ using namespace tulle::test;
 
 class SddmmChainOn : public OnBackend {
 protected:
-    static constexpr index_t rows = 300, k = 8;  // a row of A has k nonzeros: what is sampled is a matrix like X
-    static constexpr int calls = 3;
-
-    // call(from, to) for each link; `waits`: nothing begins before all of it has ended.
-    template <class Call>
-    std::vector<double> chain(const Context& c, bool waits, Call&& call)
-    {
-        std::vector<double> first(rows * k);
-        for (std::size_t i = 0; i < first.size(); ++i) first[i] = static_cast<double>(i % 5) - 2;
-        std::vector<Buffer<double>> x;
-        for (int link = 0; link <= calls; ++link) x.push_back(to_device<double>(c, std::span<const double>(first)));
-        for (std::size_t link = 0; link < calls; ++link) {
-            call(x[link], x[link + 1]);
-            if (waits) c.synchronize();
-        }
-        return host_vector(c, x.back());
-    }
-    static DenseView<const double> view(const Buffer<double>& b) { return {rows, k, k, Layout::row_major, b.data()}; }
+    static constexpr index_t rows = 300, k = 8;
 };
 
-HostCsr<double> with_k_nonzeros_a_row(index_t rows, index_t k)
+constexpr int calls = 3;
+
+template <class V>
+DenseView<const V> view(const Buffer<V>& b, index_t rows, index_t k)
 {
-    HostCsr<double> a;
+    return {rows, k, k, Layout::row_major, b.data()};
+}
+
+// call(from, to) for each link; `waits`: nothing begins before all of it has ended.
+template <class V, class Call>
+std::vector<V> chain(const Context& c, std::size_t size, bool waits, Call&& call)
+{
+    std::vector<V> first(size);
+    for (std::size_t i = 0; i < first.size(); ++i) first[i] = static_cast<V>(static_cast<double>(i % 5) - 2);
+    std::vector<Buffer<V>> x;
+    for (int link = 0; link <= calls; ++link) x.push_back(to_device<V>(c, std::span<const V>(first)));
+    for (std::size_t link = 0; link < calls; ++link) {
+        call(x[link], x[link + 1]);
+        if (waits) c.synchronize();
+    }
+    return host_vector(c, x.back());
+}
+
+template <class V>
+HostCsr<V> with_k_nonzeros_a_row(index_t rows, index_t k)
+{
+    HostCsr<V> a;
     a.rows = a.cols = rows;
     for (index_t i = 0; i < rows; ++i) {
         for (index_t e = 0; e < k; ++e) {
-            a.col.push_back(i % 7 + e * 37);
+            a.col.push_back(i % 7 + e * (rows / k));
             a.value.push_back(1);
         }
         a.row_begin.push_back(std::ssize(a.col));
@@ -50,27 +57,35 @@ HostCsr<double> with_k_nonzeros_a_row(index_t rows, index_t k)
     return a;
 }
 
-TEST_P(SddmmChainOn, EveryPolicySeesWhatIsAhead)
+// A row of A has k nonzeros: what is sampled is a matrix like X.
+template <class V>
+void check_chain(const Context& c, index_t rows, index_t k)
 {
-    const Context c = ctx();
-    const Csr<double> a = to_device(c, with_k_nonzeros_a_row(rows, k).view());
-    const auto y = to_device<double>(c, std::span<const double>(std::vector<double>(rows * k, 0.5)));
+    const auto size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(k);
+    const Csr<V> a = to_device(c, with_k_nonzeros_a_row<V>(rows, k).view());
+    const auto y = to_device<V>(c, std::span<const V>(std::vector<V>(size, V(0.5))));
     for (const Policy& policy : candidates(c.backend())) {
         SCOPED_TRACE(to_text(policy));
-        auto plan = Plan<double>::make(c, a.view(), {.k = k, .force = policy});
-        const auto sample = [&](const Buffer<double>& from, Buffer<double>& to) {
-            plan.run(view(from), view(y), to.span());
+        auto plan = Plan<V>::make(c, a.view(), {.k = k, .force = policy});
+        const auto sample = [&](const Buffer<V>& from, Buffer<V>& to) {
+            plan.run(view(from, rows, k), view(y, rows, k), to.span());
         };
-        const auto attend = [&](const Buffer<double>& from, Buffer<double>& to) {
-            plan.attend(0.5, view(from), view(from), view(from),
-                        DenseView<double>{rows, k, k, Layout::row_major, to.data()});
+        const auto attend = [&](const Buffer<V>& from, Buffer<V>& to) {
+            plan.attend(V(0.5), view(from, rows, k), view(from, rows, k), view(from, rows, k),
+                        DenseView<V>{rows, k, k, Layout::row_major, to.data()});
         };
-        const std::vector<double> sampled = chain(c, true, sample), attended = chain(c, true, attend);
-        EXPECT_EQ(chain(c, false, sample), sampled);
-        EXPECT_EQ(chain(c, false, attend), attended);
+        const auto sampled = chain<V>(c, size, true, sample), attended = chain<V>(c, size, true, attend);
+        EXPECT_EQ(chain<V>(c, size, false, sample), sampled);
+        EXPECT_EQ(chain<V>(c, size, false, attend), attended);
         plan.update_values(a.view());
-        EXPECT_EQ(chain(c, false, sample), sampled);
+        EXPECT_EQ(chain<V>(c, size, false, sample), sampled);
     }
+}
+
+TEST_P(SddmmChainOn, EveryPolicySeesWhatIsAhead)
+{
+    check_chain<double>(ctx(), rows, k);
+    check_chain<float>(ctx(), rows, 24);  // enough columns for tensor cores
 }
 
 TEST_P(SddmmChainOn, EveryPolicySeesAPatternThatIsWrittenAhead)
@@ -83,18 +98,19 @@ TEST_P(SddmmChainOn, EveryPolicySeesAPatternThatIsWrittenAhead)
         expected.push_back(static_cast<double>(k) * a.rows()[p] * static_cast<double>(p));
     const auto x = to_device<double>(c, std::span<const double>(numbers));
     auto out = to_device<double>(c, std::span<const double>(std::vector<double>(expected.size())));
+    const auto of_x = view(x, rows, k);
     auto h = to_device<double>(c, std::span<const double>(numbers));
     for (const Policy& policy : candidates(c.backend())) {
         SCOPED_TRACE(to_text(policy));
         auto plan = Plan<double>::make(c, a.view(), {.k = k, .force = policy});
         const auto attend = [&] {
-            plan.attend(1e-3, view(x), view(x), view(x), DenseView<double>{rows, k, k, Layout::row_major, h.data()});
+            plan.attend(1e-3, of_x, of_x, of_x, DenseView<double>{rows, k, k, Layout::row_major, h.data()});
             return host_vector(c, h);
         };
         const std::vector<double> attended = attend();
         a.give_to(plan, [&](const auto& prepare) {
             prepare();
-            plan.run(view(x), view(x), out.span());
+            plan.run(of_x, of_x, out.span());
             EXPECT_EQ(host_vector(c, out), expected);
         });
         a.give_to(plan, [&](const auto& prepare) {
