@@ -250,10 +250,11 @@ def print_solvers(arguments):
             chosen = next((line["policy"] for line in lines if line["contender"] == "tulle"), None)
             for line in lines:
                 us = time_of(line, arguments.way, arguments.statistic)
+                ours = line["role"] == "ours"
                 if us is None:
-                    failed.append(f"{name} ({line['policy']})")
-                elif line["contender"] == "tulle" or line["policy"] != chosen:
-                    mark = " (chosen)" if line["contender"] == "tulle" else ""
+                    failed.append(f"{name} ({line['policy']}{'' if ours else ', ' + line['contender']})")
+                elif line["contender"] == "tulle" or line["policy"] != chosen or not ours:
+                    mark = " (chosen)" if line["contender"] == "tulle" else "" if ours else f", {line['contender']}"
                     print(f"| {name} | {line['policy']}{mark} | {line['prepare_us'] / 1000:.3g} | {us / 1000:.3g} |")
     if failed:
         print("\nTolerance not reached: " + "; ".join(failed) + ".")
