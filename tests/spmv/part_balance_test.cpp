@@ -177,5 +177,31 @@ TEST(ShortOffsets, OfManyShortRows)
     }
 }
 
+// Where sorting gains nothing for parts of threads, these are in their own order; one thread has the rows sorted still.
+TEST(SortedRows, HaveTheSameBitsWherePartsAreInOrder)
+{
+    constexpr index_t rows = 1000;
+    std::vector<std::tuple<index_t, index_t, double>> entries;
+    for (index_t i = 0; i < rows; ++i)
+        for (index_t k = 0; k < i * 7 % 12; ++k) entries.emplace_back(i, (i + 3 * k) % rows, 0.1 + k);
+    const auto a = csr_of<double>(rows, rows, entries);
+    const auto x = test_vector<double>(rows, Values::reals, 4);
+    const auto product = [&](int threads, bool sorted, bool parts_in_order) {
+        const CpuQueue q(threads);
+        Workspace<double> work;
+        if (sorted) work.window = make_windows(q, a.view());
+        work.parts_in_order = parts_in_order;
+        work.point = make_parts(q, a.view());
+        std::vector<double> y(rows, 1.0);
+        multiply_rows(q, a.view(), 1, work, Vectors<double>{2.0, x.data(), 3.0, y.data()});
+        return y;
+    };
+    const auto want = product(1, false, false);
+    for (const int threads : {1, 2, 3}) {
+        EXPECT_EQ(product(threads, true, false), want) << threads;
+        EXPECT_EQ(product(threads, true, true), want) << threads;
+    }
+}
+
 }  // namespace
 }  // namespace tulle::inline TULLE_ABI::spmv
