@@ -48,9 +48,7 @@ struct Numbers {
 // A matrix on the GPU with offsets of 32 bits; SpMV and its work space.
 class Product {
 public:
-    Product(const CudaQueue& q, cusparseHandle_t handle, const CsrView<double>& here)
-        : handle_(handle),
-          n_(here.rows)
+    Product(const CudaQueue& q, cusparseHandle_t handle, const CsrView<double>& here) : handle_(handle), n_(here.rows)
     {
         const std::vector<index_t> begin = narrowed({here.row_begin, static_cast<std::size_t>(n_) + 1});
         begin_ = to_queue(q, begin.data(), std::ssize(begin));
@@ -221,8 +219,8 @@ public:
             for (auto& vector : vectors_) vector.emplace(q_, n);
             matrix_->prepare(q_, at(p), at(v));
         }
-        const auto plan = factor::Plan<double>::make(
-            problem_.ctx, problem_.a.view(), {.kind = symmetric_ ? factor::Kind::ic0 : factor::Kind::ilu0});
+        const auto plan = factor::Plan<double>::make(problem_.ctx, problem_.a.view(),
+                                                     {.kind = symmetric_ ? factor::Kind::ic0 : factor::Kind::ilu0});
         const Csr<double> factors = to_host(problem_.ctx, plan.factors());
         if (apply_ == Apply::spsv) prepare_spsv(factors.view());
         else prepare_sweeps(factors.view());
