@@ -71,7 +71,6 @@ using Columns = double* const (&)[columns_at_once];
 {
     double *const a = x[0], *const b = x[1], *const c = x[2], *const d = x[3];
     const double fa = a[k], fb = b[k], fc = c[k], fd = d[k];
-#pragma GCC ivdep
     for (index_t i = begin; i < end; ++i) {
         const double r = row[i];
         a[i] -= fa * r;
@@ -129,7 +128,7 @@ Csr<V> invert_dense(const Context& ctx, const CsrView<V>& a)
     const index_t n = a.rows;
     const Csr<V> here = to_host(ctx, a);
     DenseMatrix m(host, n), x(host, n);
-    Buffer<double> beyond(host, n);  // for columns behind the last
+    Buffer<double> beyond(host, offset_t{columns_at_once} * n);  // for columns behind the last
     load_symmetric(here.view(), m);
     std::vector<double> least(at(n));  // pivots
     for (index_t i = 0; i < n; ++i) least[at(i)] = singular<V> * std::abs(m(i, i));
@@ -138,7 +137,8 @@ Csr<V> invert_dense(const Context& ctx, const CsrView<V>& a)
 #pragma omp parallel for num_threads(host.threads) schedule(dynamic, 2) if (n > rows_for_threads)
     for (index_t j = 0; j < n; j += columns_at_once) {
         double* columns[columns_at_once];
-        for (index_t c = 0; c < columns_at_once; ++c) columns[c] = j + c < n ? x.row(j + c) : beyond.data();
+        for (index_t c = 0; c < columns_at_once; ++c)
+            columns[c] = j + c < n ? x.row(j + c) : beyond.data() + offset_t{c} * n;
         steps.solve(m, n, j, columns);
     }
     Csr<V> inverse = Csr<V>::make(host, n, n, offset_t{n} * n);
