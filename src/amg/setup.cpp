@@ -347,15 +347,17 @@ void LevelData<V>::store_dot(const Context& ctx, const Buffer<V>& x, const Buffe
         [&](const auto& q) { vector::dot(q, this->rows(), x.data(), y.data(), k.dots.data() + to, k.sums.space()); });
 }
 
-#define TULLE_SETUP(V)                                                                                            \
-    template struct Transfer<V>;                                                                                  \
-    template struct LevelRows<V>;                                                                                 \
-    template struct LevelData<V>;                                                                                 \
-    template void multiply(const Context&, std::optional<spgemm::Plan<V>>&, const CsrView<V>&, const CsrView<V>&, \
-                           bool, Csr<V>&);                                                                        \
-    template void inspect(const Context&, LevelData<V>&, const Options&, bool);                                   \
-    template void prepare_triangles(const Context&, LevelRows<V>&);                                               \
-    template Csr<V> aggregate(const Context&, const LevelRows<V>&, double, index_t, index_t, Buffer<V>&);         \
+template <class V>
+using KeptPlan = std::optional<spgemm::Plan<V>>;
+
+#define TULLE_SETUP(V)                                                                                         \
+    template struct Transfer<V>;                                                                               \
+    template struct LevelRows<V>;                                                                              \
+    template struct LevelData<V>;                                                                              \
+    template void multiply(const Context&, KeptPlan<V>&, const CsrView<V>&, const CsrView<V>&, bool, Csr<V>&); \
+    template void inspect(const Context&, LevelData<V>&, const Options&, bool);                                \
+    template void prepare_triangles(const Context&, LevelRows<V>&);                                            \
+    template Csr<V> aggregate(const Context&, const LevelRows<V>&, double, index_t, index_t, Buffer<V>&);      \
     template void coarsen(const Context&, LevelData<V>&, const Options&, bool, Csr<V>&);
 TULLE_SETUP(float)
 TULLE_SETUP(double)
