@@ -24,7 +24,7 @@ struct Rows {
     Buffer<offset_t> block_begin;  // products before each block of rows: where its first row is
     offset_t longest = 0;          // most products of a row
 
-    offset_t room() const { return block_begin.size() > 0 ? block_begin.data()[block_begin.size() - 1] : 0; }
+    offset_t room() const { return block_begin.empty() ? 0 : block_begin.data()[block_begin.size() - 1]; }
 };
 
 // Counts the products of blocks of rows, and decides: false if phases are better.
